@@ -1,0 +1,1 @@
+"""Colouring the new face like the scene and blending it in."""

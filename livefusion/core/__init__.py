@@ -1,0 +1,1 @@
+"""The types that everything shares; imports nothing of ours."""

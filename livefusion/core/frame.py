@@ -1,0 +1,103 @@
+"""The frame that travels through the graph, and what becomes of it."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Protocol
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.geometry import Size
+from livefusion.core.timing import Timestamp
+from livefusion.core.trace import FrameTrace
+
+
+class Buffer(Protocol):
+    """Where the NV12 pixels of a frame lie (``devices.pool.DeviceBuffer`` is the one implementation)."""
+
+    @property
+    def device(self) -> str:
+        """Name of the device that holds the pixels, for example ``cpu``."""
+        ...
+
+    @property
+    def luma(self) -> Any:
+        """(height, width) uint8 array of the device."""
+        ...
+
+    @property
+    def chroma(self) -> Any:
+        """(height/2, width/2, 2) uint8 array of the device: Cb, Cr."""
+        ...
+
+    @property
+    def ready(self) -> Any:
+        """The device event after which the pixels may be read or changed; None when they already may."""
+        ...
+
+    def after(self, event: Any) -> "Buffer":
+        """The same pixels, ready after another event."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Frame:
+    """One NV12 picture with its media time ``ts`` and the monotonic time it was captured at.
+
+    ``seq`` rises strictly within a source; ``epoch`` rises with each flush, and stages discard older epochs.
+    The frame is immutable. Its pixels have one writer at a time: the decoder, then the render stage;
+    everybody after that only reads. The slot that holds them goes back to its pool when the last reference
+    to ``buffer`` is gone.
+    """
+
+    seq: int
+    source_id: str
+    ts: Timestamp
+    captured_ns: int
+    size: Size
+    color: ColorInfo
+    buffer: Buffer
+    epoch: int = 0
+    trace: FrameTrace = field(default_factory=FrameTrace, compare=False)
+
+    def with_buffer(self, buffer: Buffer) -> "Frame":
+        """The same frame with its pixels elsewhere or ready at another event."""
+        return replace(self, buffer=buffer)
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.seq} pts={self.ts.pts} {self.size} on {self.buffer.device}>"
+
+
+class Outcome(StrEnum):
+    """What the picture shows of the faces known in it."""
+
+    SWAPPED = "swapped"  # every known face is another face
+    SAFE = "safe"  # the safety policy drew over at least one face, or over the picture
+    CLEAR = "clear"  # no face is known in it
+    RAW = "raw"  # a known face is shown as it is
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFrame:
+    """A frame that is fit to leave the graph, and what it shows."""
+
+    frame: Frame
+    outcome: Outcome
+
+    @property
+    def seq(self) -> int:
+        """Sequence number of the frame."""
+        return self.frame.seq
+
+    @property
+    def epoch(self) -> int:
+        """Epoch of the frame."""
+        return self.frame.epoch
+
+    @property
+    def captured_ns(self) -> int:
+        """Monotonic time at which the frame was captured."""
+        return self.frame.captured_ns
+
+    @property
+    def trace(self) -> FrameTrace:
+        """When each stage held the frame."""
+        return self.frame.trace

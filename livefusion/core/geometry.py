@@ -1,0 +1,178 @@
+"""Sizes, boxes and affine maps.
+
+Pixel coordinates are (x, y), x to the right, y down, with **integer pixel centres**: the centre of the
+top-left pixel is (0, 0). Libraries with half-pixel centres are converted at their border.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Points = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Width and height in pixels."""
+
+    width: int
+    height: int
+
+    @property
+    def even(self) -> "Size":
+        """The largest size within this one that 4:2:0 chroma can carry."""
+        return Size(self.width & ~1, self.height & ~1)
+
+    def __str__(self) -> str:
+        return f"{self.width}x{self.height}"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An axis-aligned box: left, top, width, height in pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """The x of the right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """The y of the bottom edge."""
+        return self.y + self.height
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        """The (x, y) of the middle."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    @property
+    def area(self) -> float:
+        """Area in square pixels; 0 for an empty box."""
+        return max(0.0, self.width) * max(0.0, self.height)
+
+    def grown(self, factor: float) -> "Box":
+        """The box with the same centre and its sides multiplied by ``factor``."""
+        cx, cy = self.centre
+        width, height = self.width * factor, self.height * factor
+        return Box(cx - width / 2, cy - height / 2, width, height)
+
+    def clipped(self, size: Size) -> "Box":
+        """The part of the box inside a picture; possibly empty."""
+        left, top = min(max(self.x, 0.0), size.width), min(max(self.y, 0.0), size.height)
+        right, bottom = min(max(self.right, 0.0), size.width), min(max(self.bottom, 0.0), size.height)
+        return Box(left, top, max(0.0, right - left), max(0.0, bottom - top))
+
+    def intersection(self, other: "Box") -> "Box":
+        """The common part of two boxes; possibly empty."""
+        left, top = max(self.x, other.x), max(self.y, other.y)
+        right, bottom = min(self.right, other.right), min(self.bottom, other.bottom)
+        return Box(left, top, max(0.0, right - left), max(0.0, bottom - top))
+
+    def iou(self, other: "Box") -> float:
+        """Intersection over union, in [0, 1]."""
+        common = self.intersection(other).area
+        union = self.area + other.area - common
+        return common / union if union > 0 else 0.0
+
+    @staticmethod
+    def around(points: npt.NDArray[np.floating]) -> "Box":
+        """The smallest box round points of shape (n, ≥2)."""
+        left, top = points[:, :2].min(axis=0)
+        right, bottom = points[:, :2].max(axis=0)
+        return Box(float(left), float(top), float(right - left), float(bottom - top))
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle of whole pixels whose edges are even, so that it holds whole 4:2:0 chroma samples."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @staticmethod
+    def covering(box: Box, size: Size) -> "Region":
+        """The smallest region that covers ``box`` inside a picture of even ``size``; possibly empty."""
+        box = box.clipped(size)
+        left, top = math.floor(box.x) & ~1, math.floor(box.y) & ~1
+        right, bottom = (math.ceil(box.right) + 1) & ~1, (math.ceil(box.bottom) + 1) & ~1
+        right, bottom = min(right, size.width), min(bottom, size.height)
+        return Region(left, top, max(0, right - left), max(0, bottom - top))
+
+    @property
+    def empty(self) -> bool:
+        """True if the region holds no pixel."""
+        return self.width <= 0 or self.height <= 0
+
+    @property
+    def luma(self) -> tuple[slice, slice]:
+        """Index of the region in the luma plane."""
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
+
+    @property
+    def chroma(self) -> tuple[slice, slice]:
+        """Index of the region in a (height/2, width/2, 2) chroma plane."""
+        return (
+            slice(self.y // 2, (self.y + self.height) // 2),
+            slice(self.x // 2, (self.x + self.width) // 2),
+        )
+
+
+class Affine:
+    """A 2×3 map from source to destination pixels, float64, integer pixel centres; immutable."""
+
+    __slots__ = ("matrix",)
+
+    def __init__(self, matrix: npt.ArrayLike) -> None:
+        values = np.array(matrix, dtype=np.float64)
+        if values.shape != (2, 3):
+            raise ValueError(f"an affine map is 2×3, not {values.shape}")
+        values.flags.writeable = False
+        self.matrix: Points = values
+
+    @staticmethod
+    def similarity(
+        scale: float, angle: float, source: tuple[float, float], to: tuple[float, float]
+    ) -> "Affine":
+        """Rotate by ``angle`` radians (x towards y), scale, and carry the point ``source`` onto ``to``."""
+        cos, sin = scale * math.cos(angle), scale * math.sin(angle)
+        linear = np.array([[cos, -sin], [sin, cos]])
+        shift = np.array(to) - linear @ np.array(source)
+        return Affine(np.column_stack([linear, shift]))
+
+    def __call__(self, points: npt.NDArray[np.floating]) -> Points:
+        """Map points of shape (n, 2)."""
+        mapped: Points = points @ self.matrix[:, :2].T + self.matrix[:, 2]
+        return mapped
+
+    def inverse(self) -> "Affine":
+        """The map from destination to source; ``ValueError`` if the map is singular."""
+        linear = self.matrix[:, :2]
+        if abs(np.linalg.det(linear)) < 1e-12:
+            raise ValueError("a singular affine map has no inverse")
+        back = np.linalg.inv(linear)
+        return Affine(np.column_stack([back, -back @ self.matrix[:, 2]]))
+
+    def after(self, first: "Affine") -> "Affine":
+        """The map that applies ``first`` and then this one."""
+        linear = self.matrix[:, :2] @ first.matrix[:, :2]
+        shift = self.matrix[:, :2] @ first.matrix[:, 2] + self.matrix[:, 2]
+        return Affine(np.column_stack([linear, shift]))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Affine) and bool(np.array_equal(self.matrix, other.matrix))
+
+    def __hash__(self) -> int:
+        return hash(self.matrix.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Affine({self.matrix.tolist()})"

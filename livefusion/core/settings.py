@@ -1,0 +1,101 @@
+"""The settings: each is one field with a doc line, from which flags, TOML keys, schema and reference come."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class MissingFacePolicy(StrEnum):
+    """What is shown in place of a face that cannot be swapped."""
+
+    BLUR = "blur"
+    SAFE = "safe"
+    HOLD = "hold"
+    PASS = "pass"
+
+
+class Pace(StrEnum):
+    """Whether the graph keeps the time of the input or runs as fast as it can."""
+
+    REALTIME = "realtime"
+    FAST = "fast"
+
+
+class Snapshot(BaseModel):
+    """An immutable group of settings: threads share it by reference and read it once a frame."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FaceSettings(Snapshot):
+    """How faces are found and followed."""
+
+    detect_every: Annotated[int, Field(ge=1, le=120)] = 1
+    """Look for new faces in the whole picture each so many frames; the look runs beside the frame's path."""
+    detect_score: Annotated[float, Field(gt=0, lt=1)] = 0.6
+    """Lowest detector score of a face."""
+    presence: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Lowest presence score at which landmarks are trusted and the face is swapped."""
+    max_faces: Annotated[int, Field(ge=1, le=16)] = 4
+    """Largest number of faces that are swapped; further ones are covered by the safety policy."""
+    lost_frames: Annotated[int, Field(ge=0, le=600)] = 30
+    """Frames for which the place of a face that was lost stays covered."""
+    smoothing: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """Steadiness of the landmarks: 0 follows at once, 1 is calmest."""
+
+
+class SwapSettings(Snapshot):
+    """How the new face is made."""
+
+    shape: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """How much of the new face's shape is taken, not only its skin."""
+    opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Strength of the new face over the old one."""
+    relight: Annotated[float, Field(ge=0, le=1)] = 0.8
+    """How much of the scene's light falls on the new face."""
+
+
+class SafetySettings(Snapshot):
+    """What is shown when a face cannot be swapped."""
+
+    on_missing_face: MissingFacePolicy = MissingFacePolicy.BLUR
+    """A face that is lost or not swappable: blur it, show the slate, hold the last frame, or pass it raw."""
+    hold_frames: Annotated[int, Field(ge=1, le=300)] = 15
+    """Longest hold, in frames; then the slate is shown."""
+    badge: bool = True
+    """Write "AI MODIFIED" on every picture."""
+
+
+class Settings(Snapshot):
+    """Everything one run of the graph needs to know."""
+
+    input: str = ""
+    """What to read: a file, camera:0, or performer: (a moving face that needs no camera)."""
+    source: str = ""
+    """Whose face to put on: a persona or identity by name, a photo, or a folder of photos of one person."""
+    output: tuple[str, ...] = ()
+    """Where to write: FILE.mp4, FILE.mkv, vcam: or null:; repeat it for several outputs at once."""
+    device: str = "auto"
+    """What to compute on: auto, cpu, cuda or cuda:N."""
+    engine: str = "auto"
+    """How to swap: auto or mesh."""
+    pace: Pace | None = None
+    """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs in real time."""
+    duration: Annotated[float, Field(gt=0)] | None = None
+    """Stop after so many seconds of input."""
+    size: Annotated[str, Field(pattern=r"^\d+x\d+$")] | None = None
+    """Picture size to ask a camera or the performer for, as WxH."""
+    fps: Annotated[float, Field(gt=0, le=240)] | None = None
+    """Frame rate to ask a camera or the performer for."""
+    report: Path | None = None
+    """Write the report of the run to this JSON file."""
+    trace: Path | None = None
+    """Write a timeline of every frame to this file, for chrome://tracing or Perfetto."""
+    faces: FaceSettings = FaceSettings()
+    """How faces are found and followed."""
+    swap: SwapSettings = SwapSettings()
+    """How the new face is made."""
+    safety: SafetySettings = SafetySettings()
+    """What is shown when a face cannot be swapped."""

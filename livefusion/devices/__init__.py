@@ -1,0 +1,1 @@
+"""Where pixels live: streams, events, memory."""

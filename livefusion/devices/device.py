@@ -1,0 +1,124 @@
+"""The one interface to whatever holds and changes pixels.
+
+Work is put on named streams and may run later. Within a stream it runs in order; between streams only
+events order it. Nobody reads on the host what a stream writes before the event recorded behind it has been
+synchronised. ``CpuDevice`` runs everything at once, so it forgives a forgotten wait; ``testing.SimDevice``
+does not: it runs work as late and as disordered as streams and events allow, and names each race.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = Any
+"""A NumPy array on the CPU, a CuPy array on CUDA: no public base class covers both."""
+
+BodyKind = Literal["reference", "cpu", "cuda"]
+
+
+class Operator(Protocol):
+    """A named piece of pixel work with one body for each kind of device (see ``livefusion.ops.registry``)."""
+
+    @property
+    def name(self) -> str:
+        """Name of the operator and of the function that is its body."""
+        ...
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the array arguments that the body reads."""
+        ...
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Names of the array arguments that the body changes; an argument may be in both."""
+        ...
+
+    def body(self, kind: BodyKind) -> Callable[..., None]:
+        """The function that does the work on that kind of device."""
+        ...
+
+
+class Event(Protocol):
+    """A point in the work of a stream."""
+
+    def synchronize(self) -> None:
+        """Block the calling thread until the work before this point is done."""
+        ...
+
+
+class Stream(Protocol):
+    """Work in order; different streams are independent until an event ties them."""
+
+    @property
+    def name(self) -> str:
+        """Name, that of the stage that owns the stream."""
+        ...
+
+    def record(self) -> Event:
+        """An event behind everything put on this stream so far."""
+        ...
+
+    def wait(self, event: Event | None) -> None:
+        """What is put on this stream from now on runs after ``event``; None is always past."""
+        ...
+
+    def synchronize(self) -> None:
+        """Block the calling thread until the stream is empty."""
+        ...
+
+
+class Device(Protocol):
+    """Memory, streams and operators of one device. Safe to use from several threads; a stream is not."""
+
+    @property
+    def name(self) -> str:
+        """Name for people and reports: ``cpu``, ``cuda:0``."""
+        ...
+
+    def stream(self, name: str) -> Stream:
+        """A new stream."""
+        ...
+
+    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """Uninitialised device memory. ``OutOfMemoryError`` if there is none left."""
+        ...
+
+    def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Uninitialised host memory that the device can copy from and to without a detour."""
+        ...
+
+    def copy(self, dst: Array, src: Array, stream: Stream) -> None:
+        """Copy between arrays of equal shape and dtype, on the host or the device, in stream order."""
+        ...
+
+    def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
+        """Run an operator in stream order. Array arguments are changed in place, never returned."""
+        ...
+
+    def run(
+        self,
+        work: Callable[[], None],
+        stream: Stream,
+        *,
+        reads: tuple[Array, ...],
+        writes: tuple[Array, ...],
+        name: str,
+    ) -> None:
+        """Run a network or other opaque work in stream order, with what it reads and writes declared."""
+        ...
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """The array as NumPy sees it, without a copy where memory is shared; synchronise before reading."""
+        ...
+
+    def synchronize(self) -> None:
+        """Block the calling thread until every stream is empty."""
+        ...
+
+
+def bytes_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
+    """Size of an array in bytes."""
+    return int(np.prod(shape)) * np.dtype(dtype).itemsize

@@ -1,0 +1,1 @@
+"""Networks: the registry of models and ONNX Runtime."""

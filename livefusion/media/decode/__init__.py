@@ -1,0 +1,1 @@
+"""From packets and foreign pictures to NV12 frames."""

@@ -1,0 +1,1 @@
+"""From NV12 frames to packets."""

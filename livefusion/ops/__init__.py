@@ -1,0 +1,1 @@
+"""Pixel operators: one name, one contract, one body for each kind of device."""

@@ -1,0 +1,1 @@
+"""The fast bodies of the operators for the CPU."""

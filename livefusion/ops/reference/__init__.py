@@ -1,0 +1,1 @@
+"""The definition of each operator, in plain NumPy."""

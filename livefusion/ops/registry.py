@@ -1,0 +1,51 @@
+"""The list of pixel operators: one name, one contract, one body for each kind of device.
+
+An operator named ``paste_nv12`` of module ``paste`` is the function ``paste_nv12`` in
+``livefusion.ops.reference.paste`` (NumPy, slow and plain: the definition), in ``livefusion.ops.cpu.paste``
+(fast) and on CUDA in ``livefusion.ops.cuda.paste``. All take the same keyword arguments, write into arrays
+they are given, and return nothing. The contract is the docstring of the reference. One parametrised test
+(``tests/ops/test_conformance.py``) holds the bodies together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from livefusion.core.errors import DeviceError
+from livefusion.devices.device import BodyKind
+
+
+@cache
+def _load(kind: BodyKind, module: str, name: str) -> Callable[..., None]:
+    try:
+        return cast("Callable[..., None]", getattr(import_module(f"livefusion.ops.{kind}.{module}"), name))
+    except (ImportError, AttributeError) as error:
+        raise DeviceError(f"operator {name} has no body for {kind}", "use another --device") from error
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSpec:
+    """Name, home and data flow of one operator."""
+
+    name: str
+    module: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+    def body(self, kind: BodyKind) -> Callable[..., None]:
+        """The function that does the work; ``DeviceError`` if that kind of device has none."""
+        return _load(kind, self.module, self.name)
+
+
+NV12_WARP_NORM = OperatorSpec("nv12_warp_norm", "warp", reads=("luma", "chroma"), writes=("out",))
+LETTERBOX_NV12 = OperatorSpec("letterbox_nv12", "letterbox", reads=("luma", "chroma"), writes=("out",))
+NV12_TO_RGB = OperatorSpec("nv12_to_rgb", "convert", reads=("luma", "chroma"), writes=("rgb",))
+RGB_TO_NV12 = OperatorSpec("rgb_to_nv12", "convert", reads=("rgb",), writes=("luma", "chroma"))
+BLUR_REGION = OperatorSpec("blur_region", "blur", reads=("luma", "chroma"), writes=("luma", "chroma"))
+BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma"), writes=("luma", "chroma"))
+RASTER_UV = OperatorSpec("raster_uv", "raster", reads=("vertices", "uv", "weight"), writes=("map", "cover"))
+SAMPLE_UV = OperatorSpec("sample_uv", "raster", reads=("map", "cover", "texture"), writes=("patch",))
+COLOUR_STATS = OperatorSpec("colour_stats", "colour", reads=("patch", "luma", "chroma"), writes=("stats",))
+COLOUR_TRANSFER = OperatorSpec("colour_transfer", "colour", reads=("patch", "stats"), writes=("patch",))

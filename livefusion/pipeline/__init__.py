@@ -1,0 +1,1 @@
+"""From settings to the graph, in the order in which a frame travels."""

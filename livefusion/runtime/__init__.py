@@ -1,0 +1,1 @@
+"""Threads and clocks: mailboxes, stages, supervision, latency. Knows no media library."""

@@ -1,0 +1,1 @@
+"""Making the new face."""

@@ -1,0 +1,1 @@
+"""Fakes and stand-ins, for our tests and for yours."""
