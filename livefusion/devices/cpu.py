@@ -1,0 +1,118 @@
+"""The plain CPU as a device: work runs at once where it is put, so streams and events are empty shells."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.errors import OutOfMemoryError
+from livefusion.devices.device import Array, Event, Operator, Stream, bytes_of
+
+ALIGNMENT = 64
+"""Bytes of a cache line and of the widest vector load: arrays start on such a boundary."""
+
+
+class CpuEvent:
+    """An event that is always past."""
+
+    __slots__ = ()
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+
+_PAST = CpuEvent()
+
+
+class CpuStream:
+    """A stream that is always empty."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Name of the stream."""
+        return self._name
+
+    def record(self) -> Event:
+        """The event that is always past."""
+        return _PAST
+
+    def wait(self, event: Event | None) -> None:
+        """Return at once."""
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+
+class CpuDevice:
+    """Runs every operator where it is launched, with the ``cpu`` bodies."""
+
+    @property
+    def name(self) -> str:
+        """``cpu``."""
+        return "cpu"
+
+    def stream(self, name: str) -> Stream:
+        """A new stream."""
+        return CpuStream(name)
+
+    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """Uninitialised, contiguous memory on a cache-line boundary. ``OutOfMemoryError`` if none is left."""
+        return aligned_empty(shape, dtype)
+
+    def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """The same as ``empty``: host memory is the device's memory."""
+        return aligned_empty(shape, dtype)
+
+    def copy(self, dst: Array, src: Array, stream: Stream) -> None:
+        """Copy now; ``ValueError`` if shape or dtype differ."""
+        check_copy(dst, src)
+        np.copyto(dst, src)
+
+    def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
+        """Run the ``cpu`` body now."""
+        operator.body("cpu")(**arguments)
+
+    def run(
+        self,
+        work: Callable[[], None],
+        stream: Stream,
+        *,
+        reads: tuple[Array, ...],
+        writes: tuple[Array, ...],
+        name: str,
+    ) -> None:
+        """Run the work now."""
+        work()
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """The array itself."""
+        host: npt.NDArray[Any] = array
+        return host
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Uninitialised contiguous host memory on an ``ALIGNMENT`` boundary; may raise ``OutOfMemoryError``."""
+    size = bytes_of(shape, dtype)
+    try:
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"no memory left for {size} bytes", "close programs or use a smaller size"
+        ) from error
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def check_copy(dst: Array, src: Array) -> None:
+    """``ValueError`` unless both arrays have the same shape and dtype."""
+    if dst.shape != src.shape or dst.dtype != src.dtype:
+        raise ValueError(f"cannot copy {src.dtype}{src.shape} into {dst.dtype}{dst.shape}")
