@@ -1,0 +1,1 @@
+"""`livefusion bench`: every promised figure, measured here and printed as one table."""
