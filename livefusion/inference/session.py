@@ -1,0 +1,139 @@
+"""One network, loaded and checked, ready to run on one device."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from livefusion.core.errors import GraphError
+from livefusion.inference.binding import Array, Binding, Memory
+from livefusion.inference.engine import onnxruntime, provider_for, session_options, translated
+from livefusion.inference.placement import Placement, prove_placement
+from livefusion.inference.registry import ModelEntry, TensorSpec
+
+_log = logging.getLogger(__name__)
+
+# A live source has one size, or two at a format change; photos of many sizes must not pile up buffers.
+_MOST_BINDINGS = 4
+
+_Shapes = tuple[tuple[int, ...], ...]
+
+
+class Session:
+    """One network on one device.
+
+    Safe for one thread at a time, because outputs are reused. `placement` says where its nodes really run.
+
+    Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX Runtime,
+    and DeviceError when the device is unknown or did not get the network.
+    """
+
+    def __init__(
+        self, entry: ModelEntry, device_name: str = "cpu", *, threads: int = 1, stream: int | None = None
+    ) -> None:
+        started = time.perf_counter_ns()
+        self.entry = entry
+        self.device_name = device_name
+        provider, options = provider_for(device_name, stream)
+        content = entry.read()
+        with translated(entry.name, loading=True):
+            self._session = onnxruntime().InferenceSession(
+                content, session_options(threads), providers=[(provider, options)]
+            )
+        self.placement: Placement = prove_placement(self._session, provider, entry.name)
+        self._memory = _memory_of(device_name)
+        self._specs = {spec.name: spec for spec in entry.inputs}
+        self._bindings: dict[_Shapes, Binding] = {}
+        _log.debug("loaded %s in %.0f ms", entry.name, (time.perf_counter_ns() - started) / 1e6)
+
+    def empty_inputs(self, **axes: int) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Return new zeroed host arrays for every input; `axes` gives the sizes of named axes.
+
+        `session.empty_inputs(height=192, width=320)["image"]` has shape (1, 3, 192, 320).
+        Raises GraphError when a named axis is left out.
+        """
+        return {name: np.zeros(_shape(spec, axes), spec.dtype) for name, spec in self._specs.items()}
+
+    def bind(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array] | None = None) -> Binding:
+        """Tie the network to fixed buffers and return the binding to run.
+
+        Nothing is copied: `inputs` are read and `outputs` written in place at every `Binding.run`. Without
+        `outputs` host arrays of the right shapes are made, which for an input of free size takes one run.
+        Raises GraphError when a tensor is missing or has another dtype or shape than the registry says.
+        """
+        self._check(inputs)
+        if outputs is None:
+            outputs = self._make_outputs(inputs)
+        return Binding(self._session, self.entry.name, self._memory, inputs, outputs)
+
+    def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Run once and return the outputs, which the next run with the same input shapes overwrites.
+
+        Inputs are read where they are. Buffers are made on the first run with some shapes and reused after it;
+        passing the same array objects again skips even the checks.
+        Raises GraphError for wrong inputs and DeviceError when the device fails.
+        """
+        binding = self._binding(inputs)
+        binding.run()
+        return MappingProxyType(binding.outputs)
+
+    def warm_up(self, **axes: int) -> None:
+        """Run once on zeros, so that the first frame pays for no lazy initialisation."""
+        self.run(self.empty_inputs(**axes))
+
+    def _binding(self, inputs: Mapping[str, Array]) -> Binding:
+        shapes = tuple(array.shape for array in inputs.values())
+        binding = self._bindings.get(shapes)
+        if binding is None:
+            binding = self.bind(inputs)
+            if len(self._bindings) == _MOST_BINDINGS:
+                del self._bindings[next(iter(self._bindings))]
+            self._bindings[shapes] = binding
+        elif any(binding.inputs.get(name) is not array for name, array in inputs.items()):
+            self._check(inputs)
+            for name, array in inputs.items():
+                binding.set_input(name, array)
+        return binding
+
+    def _check(self, inputs: Mapping[str, Array]) -> None:
+        if inputs.keys() != self._specs.keys():
+            raise GraphError(f"model {self.entry.name} takes {sorted(self._specs)}, not {sorted(inputs)}")
+        for name, spec in self._specs.items():
+            array = inputs[name]
+            if array.dtype != spec.dtype or not _fits(array.shape, spec.shape):
+                raise GraphError(
+                    f"input {name} of model {self.entry.name} is {array.dtype}{list(array.shape)} "
+                    f"instead of {spec.dtype}{list(spec.shape)}"
+                )
+
+    def _make_outputs(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        specs = self.entry.outputs
+        if all(spec.is_static for spec in specs):
+            return {spec.name: np.empty(_shape(spec, {}), spec.dtype) for spec in specs}
+        names = [spec.name for spec in specs]
+        with translated(self.entry.name):
+            found = self._session.run(names, dict(inputs))
+        return dict(zip(names, found, strict=True))
+
+
+def _memory_of(device_name: str) -> Memory:
+    kind, _, index = device_name.partition(":")
+    return Memory(kind, int(index or 0))
+
+
+def _shape(spec: TensorSpec, axes: Mapping[str, int]) -> tuple[int, ...]:
+    missing = [axis for axis in spec.shape if isinstance(axis, str) and axis not in axes]
+    if missing:
+        raise GraphError(f"tensor {spec.name} needs a size for {', '.join(map(str, missing))}")
+    return tuple(axis if isinstance(axis, int) else axes[axis] for axis in spec.shape)
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | str, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        isinstance(axis, str) or axis == size for size, axis in zip(shape, wanted, strict=True)
+    )
