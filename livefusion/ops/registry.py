@@ -45,7 +45,12 @@ NV12_TO_RGB = OperatorSpec("nv12_to_rgb", "convert", reads=("luma", "chroma"), w
 RGB_TO_NV12 = OperatorSpec("rgb_to_nv12", "convert", reads=("rgb",), writes=("luma", "chroma"))
 BLUR_REGION = OperatorSpec("blur_region", "blur", reads=("luma", "chroma"), writes=("luma", "chroma"))
 BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma"), writes=("luma", "chroma"))
-RASTER_UV = OperatorSpec("raster_uv", "raster", reads=("vertices", "uv", "weight"), writes=("map", "cover"))
+RASTER_UV = OperatorSpec(
+    "raster_uv",
+    "raster",
+    reads=("vertices", "depth", "uv", "weight", "triangles"),
+    writes=("map", "cover", "zbuffer"),
+)
 SAMPLE_UV = OperatorSpec("sample_uv", "raster", reads=("map", "cover", "texture"), writes=("patch",))
 COLOUR_STATS = OperatorSpec("colour_stats", "colour", reads=("patch", "luma", "chroma"), writes=("stats",))
 COLOUR_TRANSFER = OperatorSpec("colour_transfer", "colour", reads=("patch", "stats"), writes=("patch",))
