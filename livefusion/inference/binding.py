@@ -26,12 +26,17 @@ class Memory:
 class Binding:
     """Inputs and outputs of one session at fixed addresses; made by `Session.bind`.
 
-    Whoever runs the binding writes `inputs` in place before `run` and reads `outputs` after it. Not safe for two
-    threads at once.
+    Whoever runs the binding writes `inputs` in place before `run` and reads `outputs` after it. Not safe for
+    two threads at once.
     """
 
     def __init__(
-        self, session: Any, name: str, memory: Memory, inputs: Mapping[str, Array], outputs: Mapping[str, Array]
+        self,
+        session: Any,
+        name: str,
+        memory: Memory,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Array],
     ) -> None:
         self._session = session
         self._name = name

@@ -24,11 +24,13 @@ _SEVERITY_ERROR = 3
 def onnxruntime() -> Any:
     """Import ONNX Runtime once (75 ms) and return the module.
 
-    Raises MachineError when it is missing, broken or installed twice over: onnxruntime and onnxruntime-gpu write
-    the same files, and whichever came last wins silently.
+    Raises MachineError when it is missing, broken or installed twice over: onnxruntime and onnxruntime-gpu
+    write the same files, and whichever came last wins silently.
     """
     if _is_installed("onnxruntime") and _is_installed("onnxruntime-gpu"):
-        raise MachineError("onnxruntime and onnxruntime-gpu are both installed and overwrite each other", _ONE_OF_TWO)
+        raise MachineError(
+            "onnxruntime and onnxruntime-gpu are both installed and overwrite each other", _ONE_OF_TWO
+        )
     try:
         module = importlib.import_module("onnxruntime")
     except ImportError as error:
@@ -58,7 +60,9 @@ def provider_for(device_name: str, stream: int | None = None) -> tuple[str, dict
     if kind != "cuda" or not (index or "0").isdecimal():
         raise DeviceError(f"no inference device is called {device_name!r}", "use cpu, cuda or cuda:N")
     if CUDA_PROVIDER not in onnxruntime().get_available_providers():
-        raise DeviceError("this onnxruntime cannot use CUDA", "install the extra cuda instead of cpu, or use --device cpu")
+        raise DeviceError(
+            "this onnxruntime cannot use CUDA", "install the extra cuda instead of cpu, or use --device cpu"
+        )
     options = {"device_id": index or "0"}
     if stream is not None:
         options["user_compute_stream"] = str(stream)
@@ -101,5 +105,9 @@ def translated(model: str, *, loading: bool = False) -> Iterator[None]:
     except _foreign_errors() as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         if loading:
-            raise ModelError(f"onnxruntime cannot load model {model} ({reason})", "run `livefusion models check`") from error
-        raise DeviceError(f"model {model} failed while running ({reason})", "run `livefusion doctor`") from error
+            raise ModelError(
+                f"onnxruntime cannot load model {model} ({reason})", "run `livefusion models check`"
+            ) from error
+        raise DeviceError(
+            f"model {model} failed while running ({reason})", "run `livefusion doctor`"
+        ) from error

@@ -1,4 +1,4 @@
-"""The models that ship or were added: one entry a file in `registry.toml`, each with its sha256 and contract."""
+"""The models that ship: one entry a file in `registry.toml`, each with its sha256 and tensor contract."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ModelEntry:
     role: str
     path: Path
     sha256: str
-    bytes: int
+    size_bytes: int
     licence: str
     source: str
     inputs: tuple[TensorSpec, ...]
@@ -78,8 +78,10 @@ class ModelEntry:
         return ModelError(f"model {self.name} cannot be read from {self.path} ({error.strerror})", _RESTORE)
 
     def _compare(self, size: int, digest: str) -> None:
-        if size != self.bytes:
-            raise ModelError(f"model {self.name} has {size} bytes instead of {self.bytes} in {self.path}", _RESTORE)
+        if size != self.size_bytes:
+            raise ModelError(
+                f"model {self.name} has {size} bytes instead of {self.size_bytes} in {self.path}", _RESTORE
+            )
         if digest != self.sha256:
             raise ModelError(f"model {self.name} in {self.path} is damaged (sha256 {digest[:12]}…)", _RESTORE)
 
@@ -153,7 +155,9 @@ def find_models_folder() -> Path:
     for folder in (package / "models", package.parent / "models"):
         if (folder / REGISTRY_FILE).is_file():
             return folder
-    raise ModelError("the models folder is missing", f"reinstall livefusion or set {MODELS_VARIABLE} to the folder")
+    raise ModelError(
+        "the models folder is missing", f"reinstall livefusion or set {MODELS_VARIABLE} to the folder"
+    )
 
 
 def _problem(entry: ModelEntry) -> str:
@@ -166,7 +170,9 @@ def _problem(entry: ModelEntry) -> str:
 
 def _parse(document: Mapping[str, Any], path: Path) -> dict[str, ModelEntry]:
     if document.get("schema") != SCHEMA:
-        raise ModelError(f"model registry {path} has schema {document.get('schema')!r} instead of {SCHEMA!r}", _RESTORE)
+        raise ModelError(
+            f"model registry {path} has schema {document.get('schema')!r} instead of {SCHEMA!r}", _RESTORE
+        )
     entries: dict[str, ModelEntry] = {}
     for number, table in enumerate(document.get("model", []), start=1):
         try:
@@ -174,7 +180,9 @@ def _parse(document: Mapping[str, Any], path: Path) -> dict[str, ModelEntry]:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelError(f"model {number} in {path} is not valid ({error!r})", _RESTORE) from error
         if entry.name in entries:
-            raise ModelError(f"model registry {path} names {entry.name} twice", "remove one of the two entries")
+            raise ModelError(
+                f"model registry {path} names {entry.name} twice", "remove one of the two entries"
+            )
         entries[entry.name] = entry
     return entries
 
@@ -190,7 +198,7 @@ def _entry(table: Mapping[str, Any], folder: Path) -> ModelEntry:
         role=table["role"],
         path=path,
         sha256=table["sha256"].lower(),
-        bytes=int(table["bytes"]),
+        size_bytes=int(table["bytes"]),
         licence=table["licence"],
         source=table["source"],
         inputs=tuple(_tensor(spec) for spec in table["inputs"]),

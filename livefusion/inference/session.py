@@ -29,8 +29,8 @@ class Session:
 
     Safe for one thread at a time, because outputs are reused. `placement` says where its nodes really run.
 
-    Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX Runtime,
-    and DeviceError when the device is unknown or did not get the network.
+    Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX
+    Runtime, and DeviceError when the device is unknown or did not get the network.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Session:
     def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """Run once and return the outputs, which the next run with the same input shapes overwrites.
 
-        Inputs are read where they are. Buffers are made on the first run with some shapes and reused after it;
-        passing the same array objects again skips even the checks.
+        Inputs are read where they are. Buffers are made on the first run with some shapes and reused
+        after it; passing the same array objects again skips even the checks.
         Raises GraphError for wrong inputs and DeviceError when the device fails.
         """
         binding = self._binding(inputs)

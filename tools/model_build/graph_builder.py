@@ -57,7 +57,9 @@ class GraphBuilder:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
         return self.node("Cast", [name], to=onnx.TensorProto.FLOAT) if compact else name
 
-    def finish(self, inputs: list[onnx.ValueInfoProto], outputs: list[onnx.ValueInfoProto]) -> onnx.ModelProto:
+    def finish(
+        self, inputs: list[onnx.ValueInfoProto], outputs: list[onnx.ValueInfoProto]
+    ) -> onnx.ModelProto:
         """Close the graph, check it strictly and return the model."""
         graph = helper.make_graph(self.nodes, "livefusion", inputs, outputs, self.constants)
         model = helper.make_model(

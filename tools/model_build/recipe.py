@@ -55,7 +55,9 @@ def entry(recipe: Recipe, content: bytes) -> str:
 
 def registry(entries: Iterable[str]) -> bytes:
     """Return the whole `registry.toml`."""
-    head = f"# Written by tools/build_models.py: change the recipe, not this file.\nschema = {_quoted(SCHEMA)}\n"
+    head = (
+        f"# Written by tools/build_models.py: change the recipe, not this file.\nschema = {_quoted(SCHEMA)}\n"
+    )
     return "\n".join([head, *entries]).encode()
 
 

@@ -99,7 +99,7 @@ class ElementwiseOperators(OperatorConverter):
         return [fetch(index) for index in operator.inputs], nchw
 
     def _fits_channels_first(self, operator: Operator) -> bool:
-        """Tell whether both operands are images (or constants of one channel axis) and one is channels first."""
+        """Tell whether one operand is a channels-first image and the other broadcasts over it."""
         computed = [index for index in operator.inputs if index not in self.constants]
         ranks_fit = all(
             len(self.tflite.shape(index)) == 4

@@ -69,7 +69,9 @@ class TfliteReader:
 
     def operators(self) -> list[Operator]:
         """Return the operators in execution order."""
-        return [self._operator(self._graph.Operators(index)) for index in range(self._graph.OperatorsLength())]
+        return [
+            self._operator(self._graph.Operators(index)) for index in range(self._graph.OperatorsLength())
+        ]
 
     def _content(self, tensor: int) -> NDArray[Any] | None:
         table = self._graph.Tensors(tensor)

@@ -113,7 +113,12 @@ class SpatialOperators(OperatorConverter):
         if options.AlignCorners():
             samples = "align_corners"
         batch, height, width, channels = self.tflite.shape(operator.outputs[0])
-        inputs = [self.channels_first(operator.inputs[0]), "", "", self.int64([batch, channels, height, width])]
+        inputs = [
+            self.channels_first(operator.inputs[0]),
+            "",
+            "",
+            self.int64([batch, channels, height, width]),
+        ]
         result = self.graph.node("Resize", inputs, mode="linear", coordinate_transformation_mode=samples)
         self.values[operator.outputs[0]] = Value(result, nchw=True)
 

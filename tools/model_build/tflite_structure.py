@@ -28,7 +28,9 @@ class StructureOperators(OperatorConverter):
     def convert_transpose(self, operator: Operator) -> None:
         """Axis permutation."""
         order = [int(axis) for axis in self.weights(operator.inputs[1])]
-        self._keep(operator, self.graph.node("Transpose", [self.channels_last(operator.inputs[0])], perm=order))
+        self._keep(
+            operator, self.graph.node("Transpose", [self.channels_last(operator.inputs[0])], perm=order)
+        )
 
     def convert_concatenation(self, operator: Operator) -> None:
         """Join along one axis."""
@@ -42,7 +44,9 @@ class StructureOperators(OperatorConverter):
         options = operator.options(tflite.ReducerOptions)
         axes = [int(axis) for axis in self.weights(operator.inputs[1]).reshape(-1)]
         source = self.channels_last(operator.inputs[0])
-        self._keep(operator, self.graph.node("ReduceMean", [source], axes=axes, keepdims=int(options.KeepDims())))
+        self._keep(
+            operator, self.graph.node("ReduceMean", [source], axes=axes, keepdims=int(options.KeepDims()))
+        )
 
     def convert_sum(self, operator: Operator) -> None:
         """Sum over axes (in opset 17 an input of ReduceSum)."""

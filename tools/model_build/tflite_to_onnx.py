@@ -1,8 +1,8 @@
 """Convert the float TFLite models of MediaPipe to ONNX, channels first, without TensorFlow.
 
-TFLite is channels last; ONNX Runtime is fast channels first. Every value therefore carries its layout, spatial
-operators work channels first, and a transpose is written only where a shape-changing operator needs the original
-order. Measured against LiteRT 2.3 on a photo: landmarks differ by 1.5e-4 px, blendshapes by 8e-7.
+TFLite is channels last; ONNX Runtime is fast channels first. Every value therefore carries its layout,
+spatial operators work channels first, and a transpose is written only where a shape-changing operator needs
+the original order. Against LiteRT 2.3 on a photo landmarks differ by 1.5e-4 px, blendshapes by 8e-7.
 """
 
 from __future__ import annotations

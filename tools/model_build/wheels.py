@@ -54,7 +54,7 @@ MEDIAPIPE = Wheel(
 
 
 class WheelStore:
-    """A folder of downloaded wheels; one that is there already is used, so a build can run without a network."""
+    """A folder of downloaded wheels; one that is there already is used, so a build can run offline."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -81,7 +81,15 @@ class WheelStore:
         return content
 
     def _fetch(self, wheel: Wheel) -> None:
-        command = [*_pip(), "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(self._folder)]
+        command = [
+            *_pip(),
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+            str(self._folder),
+        ]
         if wheel.platform is not None:
             command += ["--python-version", wheel.platform[0], "--platform", wheel.platform[1]]
         done = subprocess.run([*command, f"{wheel.package}=={wheel.version}"], check=False)
