@@ -33,6 +33,11 @@ class Stage(Protocol, Generic[InT_contra, OutT_co]):
     ``fallback`` for something safe to show instead, closes the stage and opens it again after a back-off;
     until then every item goes through ``fallback``, which must not need what ``open`` made and must be safe
     after a ``process`` that failed half-way.
+
+    ``open`` starts afresh and warms up, so that the first item takes no longer than the others. Events are
+    not handled while the stage is down; after it was opened again it is given the last ``FormatChange`` and
+    the last ``SettingsSwap`` once more. A stage that holds an item longer than the stall limit is abandoned:
+    another instance takes its place on another thread, and what the first one gives back later is ignored.
     """
 
     def open(self, context: StageContext) -> None:
@@ -73,4 +78,28 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Give back what ``open`` took."""
+        ...
+
+
+class Sink(Protocol, Generic[InT_contra]):
+    """Where items go. All methods are called on the sink's own thread, and ``open`` before anything else.
+
+    ``Eos`` is handled before ``close``, also when the graph is stopped early. A sink that raises never stops
+    another one.
+    """
+
+    def open(self, context: StageContext) -> None:
+        """Open the output. ``OutputError`` or ``DriverError`` if it cannot be."""
+        ...
+
+    def write(self, item: InT_contra) -> None:
+        """Take one item; sequence numbers and media times strictly rise."""
+        ...
+
+    def handle(self, event: Event) -> None:
+        """Take note of an in-band event."""
+        ...
+
+    def close(self) -> None:
+        """Finish the output and give back what ``open`` took; never twice in a row."""
         ...
