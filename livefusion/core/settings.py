@@ -6,6 +6,20 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from livefusion.core.geometry import Size
+
+Device = Annotated[
+    str,
+    Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$", json_schema_extra={"allowed": "auto, cpu, cuda or cuda:N"}),
+]
+PictureSize = Annotated[
+    str,
+    Field(
+        pattern=r"^[1-9]\d{1,3}x[1-9]\d{1,3}$",
+        json_schema_extra={"allowed": "WIDTHxHEIGHT in pixels, such as 1280x720"},
+    ),
+]
+
 
 class MissingFacePolicy(StrEnum):
     """What is shown in place of a face that cannot be swapped."""
@@ -26,7 +40,7 @@ class Pace(StrEnum):
 class Snapshot(BaseModel):
     """An immutable group of settings: threads share it by reference and read it once a frame."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class FaceSettings(Snapshot):
@@ -74,18 +88,21 @@ class Settings(Snapshot):
     input: str = ""
     """What to read: a file, camera:0, or performer: (a moving face that needs no camera)."""
     source: str = ""
-    """Whose face to put on: a persona or identity by name, a photo, or a folder of photos of one person."""
+    """Whose face to put on: a persona or identity by name, a photo, or a folder of photos of one person; left
+    out, the first persona."""
+    consent: str = ""
+    """Who agreed to the use of the face in a photo, and to what: "myself", or "Ana Lima, for my talk"."""
     output: tuple[str, ...] = ()
     """Where to write: FILE.mp4, FILE.mkv, vcam: or null:; repeat it for several outputs at once."""
-    device: str = "auto"
+    device: Device = "auto"
     """What to compute on: auto, cpu, cuda or cuda:N."""
     engine: str = "auto"
     """How to swap: auto or mesh."""
     pace: Pace | None = None
-    """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs in real time."""
+    """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs do not."""
     duration: Annotated[float, Field(gt=0)] | None = None
     """Stop after so many seconds of input."""
-    size: Annotated[str, Field(pattern=r"^\d+x\d+$")] | None = None
+    size: PictureSize | None = None
     """Picture size to ask a camera or the performer for, as WxH."""
     fps: Annotated[float, Field(gt=0, le=240)] | None = None
     """Frame rate to ask a camera or the performer for."""
@@ -99,3 +116,11 @@ class Settings(Snapshot):
     """How the new face is made."""
     safety: SafetySettings = SafetySettings()
     """What is shown when a face cannot be swapped."""
+
+    @property
+    def picture_size(self) -> Size | None:
+        """The size to ask for, or None to leave it to the input."""
+        if self.size is None:
+            return None
+        width, height = self.size.split("x")
+        return Size(int(width), int(height))

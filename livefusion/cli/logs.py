@@ -1,0 +1,53 @@
+"""Logging for people: plain lines on stderr, and no chatter of foreign libraries."""
+
+import logging
+import os
+import sys
+import warnings
+
+from livefusion.cli.console import Console
+
+_LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+_QUIET = {"OPENCV_LOG_LEVEL": "OFF", "OPENCV_FFMPEG_LOGLEVEL": "-8", "OPENCV_VIDEOIO_DEBUG": "0"}
+
+
+class ConsoleHandler(logging.Handler):
+    """Sends log records to the console, which keeps them clear of the status line."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write ``livefusion: warning: TEXT``."""
+        self._console.note(f"livefusion: {record.levelname.lower()}: {self.format(record)}")
+
+
+def start_logging(console: Console, verbose: int) -> None:
+    """Log to the console: warnings, from ``-v`` on progress, from ``-vv`` on everything."""
+    logger = logging.getLogger("livefusion")
+    for handler in logger.handlers[:]:
+        logger.removeHandler(handler)
+    logger.addHandler(ConsoleHandler(console))
+    logger.setLevel(_LEVELS[min(verbose, 2)])
+    logger.propagate = False
+
+
+def silence_libraries() -> None:
+    """Keep what native libraries write to file descriptor 2 from the user; ours goes where it always went.
+
+    FFmpeg, x264, OpenCV and camera drivers print to stderr from C, each with a switch of its own and some
+    with none. Only for a process that is ours alone.
+    """
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    warnings.simplefilter("ignore")
+    try:
+        ours = os.dup(2)
+    except OSError:  # started without a stderr
+        return
+    sys.stderr.flush()
+    sys.stderr = os.fdopen(ours, "w", encoding=sys.stderr.encoding, errors="backslashreplace", buffering=1)
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 2)
+    os.close(sink)

@@ -1,0 +1,115 @@
+"""The entry: finds the command, runs it, and turns whatever happens into one line and an exit status.
+
+Nothing heavy is imported here: ``livefusion --help`` answers at once.
+"""
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+from livefusion import __version__
+from livefusion.cli.commands import COMMANDS, Command
+from livefusion.cli.console import Console
+from livefusion.cli.logs import silence_libraries, start_logging
+from livefusion.core.errors import LiveFusionError, SettingsError
+from livefusion.core.words import did_you_mean
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
+TRACE_FLAGS = frozenset({"--debug", "-v", "-vv", "--verbose"})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; ``argv`` without the program's name. Gives the exit status, raises nothing.
+
+    0 done; 1 a fault of ours; 2 the request is wrong; 3 the machine cannot do it; 4 stopped by the safety
+    policy; 130 interrupted.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    if argv is None:
+        _own_process(debug)
+    console = Console()
+    try:
+        return _dispatch(words, console)
+    except SystemExit as end:  # argparse, after --help
+        return end.code if isinstance(end.code, int) else 0
+    except LiveFusionError as error:
+        return _failed(console, str(error), error, debug, error.exit_status)
+    except KeyboardInterrupt:
+        console.status("")
+        console.note("livefusion: interrupted; what was written so far is complete")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit: let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE
+    except Exception as error:  # the last border of the process: nothing above could name it
+        problem = f"a fault of LiveFusion itself ({type(error).__name__}: {error}): run it again with --debug"
+        return _failed(console, problem, error, debug, 1)
+
+
+def _dispatch(words: list[str], console: Console) -> int:
+    leading = []
+    while words and words[0] in TRACE_FLAGS:
+        leading.append(words.pop(0))
+    if not words or words[0] in {"-h", "--help", "help"}:
+        console.result(_overview())
+        return 0
+    if words[0] == "--version":
+        console.result(f"livefusion {__version__}")
+        return 0
+    module = _find(words[0]).load()
+    arguments = module.parser().parse([*leading, *words[1:]])
+    start_logging(console, arguments.verbose)
+    return module.run(arguments, console)
+
+
+def _find(word: str) -> Command:
+    for command in COMMANDS:
+        if command.name == word:
+            return command
+    hint = did_you_mean(word, [command.name for command in COMMANDS]) or "see `livefusion --help`"
+    raise SettingsError(f"there is no command {word}", hint)
+
+
+def _overview() -> str:
+    width = max(len(command.name) for command in COMMANDS)
+    table = "\n".join(f"  {command.name:<{width}}  {command.summary}" for command in COMMANDS)
+    return (
+        "usage: livefusion [-h] [--version] COMMAND …\n\n"
+        "Another face in a live picture, before the next frame arrives.\n\n"
+        f"commands:\n{table}\n\n"
+        "`livefusion COMMAND --help` says more about each.\n\n"
+        "examples:\n"
+        "  livefusion demo\n"
+        "  livefusion run -i camera:0 -o vcam:\n"
+        "  livefusion run -i clip.mp4 -s photo.jpg --consent myself -o out.mp4"
+    )
+
+
+def _failed(console: Console, problem: str, error: Exception, debug: bool, status: int) -> int:
+    console.status("")
+    if debug:
+        console.note("".join(traceback.format_exception(error)).rstrip())
+    console.note(f"livefusion: error: {' '.join(problem.split())}")
+    return status
+
+
+def _own_process(debug: bool) -> None:
+    if not debug:
+        silence_libraries()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())
