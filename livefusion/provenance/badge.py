@@ -1,0 +1,152 @@
+"""The badge that says "AI MODIFIED", and the slate that is shown instead of a picture that is withheld.
+
+EU Code of Practice on marking (June 2026): capital letters, top right, unobstructed, shown all the time.
+China's GB 45438-2025: text height at least 5 % of the picture's short side. Both are drawn once for each
+picture size and colour description; what they cost a frame is the blend of the badge alone.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFont
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.geometry import Region, Size
+from livefusion.core.patch import Patch
+
+Bytes = npt.NDArray[np.uint8]
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+BADGE_TEXT = "AI MODIFIED"
+BADGE_SHORT = "AI"
+"""For pictures in which the whole text would not be wide enough to be read; the Code allows it."""
+SLATE_TITLE = "LiveFusion: one moment"
+SLATE_TEXT = "Picture withheld"
+
+TEXT_SHARE = 0.05
+"""Height of the capitals as a share of the short side."""
+SMALLEST_TEXT = 8
+"""Lowest height of the capitals in pixels at which they can still be read."""
+PLATE = (18, 20, 24, 224)
+INK = (245, 246, 248, 255)
+SLATE_GROUND = (28, 31, 38)
+"""One colour: a gradient this dark shows steps in eight bits."""
+SLATE_INK, SLATE_DIM = (225, 228, 234), (150, 156, 168)
+OVERSAMPLING = 4
+"""The plate is drawn so many times larger and reduced, which is what smooths its corners."""
+
+
+@lru_cache(maxsize=32)
+def badge_patch(size: Size, color: ColorInfo) -> Patch:
+    """The badge for a picture of even ``size``: YUVA pixels and their place at the top right.
+
+    The arrays are read-only and shared between calls. A picture too small for the text carries "AI" alone,
+    and one too small for that a plain plate; only a picture of less than 2×2 pixels has an empty region.
+    """
+    picture = _badge_picture(size)
+    width, height = picture.size
+    margin = _even(min(size.width, size.height) * 0.02)
+    x = max(0, size.width - width - margin) & ~1
+    y = min(margin, max(0, size.height - height)) & ~1
+    pixels = np.asarray(picture)
+    patch = np.dstack([rgb_to_yuv(pixels[..., :3], color), pixels[..., 3]])
+    patch.flags.writeable = False
+    return Patch(Region(x, y, width, height), patch)
+
+
+@lru_cache(maxsize=8)
+def slate(size: Size, color: ColorInfo) -> tuple[Bytes, Bytes]:
+    """A calm picture for a picture that is withheld, badge included.
+
+    Luma is (height, width), chroma (height/2, width/2, 2); uint8, read-only and shared between calls.
+    """
+    picture = _slate_picture(size)
+    badge = _badge_picture(size)
+    region = badge_patch(size, color).region
+    picture.paste(badge, (region.x, region.y), badge)
+    yuv = rgb_to_yuv(np.asarray(picture), color)
+    luma = np.ascontiguousarray(yuv[..., 0])
+    quads = yuv[..., 1:].reshape(size.height // 2, 2, size.width // 2, 2, 2).astype(np.uint16)
+    chroma = ((quads.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
+    luma.flags.writeable = chroma.flags.writeable = False
+    return luma, chroma
+
+
+def rgb_to_yuv(rgb: Bytes, color: ColorInfo) -> Bytes:
+    """(height, width, 3) R'G'B' to Y, Cb, Cr in ``color``, both uint8 (H.273 equations, rounded)."""
+    kr, kb = color.luma_weights
+    red, green, blue = (rgb[..., i].astype(np.float32) / 255 for i in range(3))
+    y = kr * red + (1 - kr - kb) * green + kb * blue
+    planes = (
+        color.luma_offset + color.luma_span * y,
+        128 + color.chroma_span * (blue - y) / (2 * (1 - kb)),
+        128 + color.chroma_span * (red - y) / (2 * (1 - kr)),
+    )
+    return np.clip(np.rint(np.stack(planes, axis=-1)), 0, 255).astype(np.uint8)
+
+
+def _badge_picture(size: Size) -> Image.Image:
+    """The badge as RGBA, no larger than the picture, with even sides."""
+    capitals = max(SMALLEST_TEXT, math.ceil(min(size.width, size.height) * TEXT_SHARE))
+    font = _font_of_height(capitals)
+    for text in (BADGE_TEXT, BADGE_SHORT, ""):
+        left, top, right, bottom = font.getbbox(text) if text else (0, 0, 0, 0)
+        pad_x, pad_y = capitals * 0.6, capitals * 0.45
+        plate = Size(_even(right - left + 2 * pad_x), _even(max(bottom - top, capitals) + 2 * pad_y))
+        if plate.width <= size.width and plate.height <= size.height:
+            break
+    plate = Size(min(plate.width, size.even.width), min(plate.height, size.even.height))
+    picture = _rounded_plate(plate)
+    if text:
+        draw = ImageDraw.Draw(picture)
+        centre = ((plate.width - (right - left)) / 2 - left, (plate.height - (bottom - top)) / 2 - top)
+        draw.text(centre, text, font=font, fill=INK)
+    return picture
+
+
+def _rounded_plate(size: Size) -> Image.Image:
+    if not size.width or not size.height:
+        return Image.new("RGBA", (size.width, size.height))
+    large = Image.new("L", (size.width * OVERSAMPLING, size.height * OVERSAMPLING), 0)
+    radius = min(large.size) * 0.22
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, large.width - 1, large.height - 1), radius, fill=PLATE[3])
+    picture = Image.new("RGBA", (size.width, size.height), PLATE[:3])
+    picture.putalpha(large.resize((size.width, size.height), Image.Resampling.BOX))
+    return picture
+
+
+def _slate_picture(size: Size) -> Image.Image:
+    picture = Image.new("RGB", (size.width, size.height), SLATE_GROUND)
+    draw = ImageDraw.Draw(picture)
+    short = min(size.width, size.height)
+    for text, share, offset, ink in (
+        (SLATE_TITLE, 0.055, -0.03, SLATE_INK),
+        (SLATE_TEXT, 0.032, 0.06, SLATE_DIM),
+    ):
+        font = _font_of_height(max(SMALLEST_TEXT, round(short * share)))
+        left, top, right, bottom = font.getbbox(text)
+        if right - left > size.width * 0.9:
+            continue  # unreadable text is worse than a calm picture without any
+        x = (size.width - (right - left)) / 2 - left
+        y = size.height / 2 + short * offset - (bottom - top) / 2 - top
+        draw.text((x, y), text, font=font, fill=ink)
+    return picture
+
+
+@lru_cache(maxsize=32)
+def _font_of_height(capitals: int) -> Font:
+    """Pillow's own font at the size at which a capital letter is at least so many pixels high."""
+    points = float(capitals)
+    while True:
+        font = ImageFont.load_default(points)
+        _, top, _, bottom = font.getbbox("M")
+        if bottom - top >= capitals:
+            return font
+        points *= max(1.02, capitals / max(1, bottom - top))
+
+
+def _even(length: float) -> int:
+    """The nearest even number of pixels that is not smaller."""
+    return math.ceil(length / 2) * 2
