@@ -173,8 +173,11 @@ def _parse(document: Mapping[str, Any], path: Path) -> dict[str, ModelEntry]:
         raise ModelError(
             f"model registry {path} has schema {document.get('schema')!r} instead of {SCHEMA!r}", _RESTORE
         )
+    tables = document.get("model", [])
+    if not isinstance(tables, list):
+        raise ModelError(f"`model` in {path} is not a list of tables", _RESTORE)
     entries: dict[str, ModelEntry] = {}
-    for number, table in enumerate(document.get("model", []), start=1):
+    for number, table in enumerate(tables, start=1):
         try:
             entry = _entry(table, path.parent)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -188,23 +191,33 @@ def _parse(document: Mapping[str, Any], path: Path) -> dict[str, ModelEntry]:
 
 
 def _entry(table: Mapping[str, Any], folder: Path) -> ModelEntry:
-    path = (folder / table["file"]).resolve()
+    path = (folder / _text(table, "file")).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise ValueError(f"file {table['file']!r} lies outside the models folder")
-    if len(table["sha256"]) != hashlib.sha256().digest_size * 2:
-        raise ValueError(f"sha256 {table['sha256']!r} does not have 64 digits")
+    digest = _text(table, "sha256").lower()
+    if len(digest) != hashlib.sha256().digest_size * 2:
+        raise ValueError(f"sha256 {digest!r} does not have 64 digits")
     return ModelEntry(
-        name=table["name"],
-        role=table["role"],
+        name=_text(table, "name"),
+        role=_text(table, "role"),
         path=path,
-        sha256=table["sha256"].lower(),
+        sha256=digest,
         size_bytes=int(table["bytes"]),
-        licence=table["licence"],
-        source=table["source"],
+        licence=_text(table, "licence"),
+        source=_text(table, "source"),
         inputs=tuple(_tensor(spec) for spec in table["inputs"]),
         outputs=tuple(_tensor(spec) for spec in table["outputs"]),
     )
 
 
 def _tensor(table: Mapping[str, Any]) -> TensorSpec:
-    return TensorSpec(table["name"], table["dtype"], tuple(table["shape"]), table["meaning"])
+    return TensorSpec(
+        _text(table, "name"), _text(table, "dtype"), tuple(table["shape"]), _text(table, "meaning")
+    )
+
+
+def _text(table: Mapping[str, Any], key: str) -> str:
+    value = table[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is {value!r} instead of a text")
+    return value

@@ -2,7 +2,7 @@
 
 TFLite is channels last; ONNX Runtime is fast channels first. Every value therefore carries its layout,
 spatial operators work channels first, and a transpose is written only where a shape-changing operator needs
-the original order. Against LiteRT 2.3 on a photo landmarks differ by 1.5e-4 px, blendshapes by 8e-7.
+the original order. Against LiteRT 2.3 on a face: landmarks 2e-4 px, blendshapes 4e-6, segmentation 2e-5.
 """
 
 from __future__ import annotations
