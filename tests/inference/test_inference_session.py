@@ -1,7 +1,7 @@
 """Sessions: right numbers, fixed buffers, foreign errors translated.
 
-`expected_outputs.npz` holds what other engines gave on `wave`: LiteRT 2.3 on the original TFLite files, and for
-YuNet and SFace the float32 networks whose weights were dequantised before saving.
+`expected_outputs.npz` holds what other engines gave on `wave`: LiteRT 2.3 on the original TFLite files and,
+for YuNet and SFace, the float32 networks whose weights were dequantised before saving.
 """
 
 import importlib
@@ -25,7 +25,8 @@ EXPECTED = Path(__file__).with_name("expected_outputs.npz")
 
 def wave(shape: tuple[int, ...], high: float) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Return a smooth pattern 0..high that needs no random generator."""
-    return (high * (0.5 + 0.5 * np.sin(0.37 * np.arange(np.prod(shape))))).astype(np.float32).reshape(shape)
+    steps = np.arange(np.prod(shape)).reshape(shape)
+    return np.asarray(high * (0.5 + 0.5 * np.sin(0.37 * steps)), np.float32)
 
 
 @cache

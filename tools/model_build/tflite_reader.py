@@ -87,10 +87,8 @@ class TfliteReader:
 
     def _operator(self, table: Any) -> Operator:
         code = self._model.OperatorCodes(table.OpcodeIndex())
-        # Old writers fill only the deprecated 8-bit field, new ones both.
-        builtin = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
         return Operator(
-            kind=_OPERATOR_NAMES[builtin],
+            kind=_OPERATOR_NAMES[code.BuiltinCode()],
             inputs=tuple(int(index) for index in table.InputsAsNumpy()),
             outputs=tuple(int(index) for index in table.OutputsAsNumpy()),
             table=table,
