@@ -1,0 +1,63 @@
+"""The rolled square around a face that the landmark network looks at."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.face import FaceObservation, Landmarks
+from livefusion.core.geometry import Affine
+from livefusion.faces.points import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
+
+# MediaPipe's margin (face_landmark_front): the square is 1.5 times the longer side of the face.
+_MARGIN = 1.5
+_MESH_POINTS = 468
+
+
+@dataclass(frozen=True, slots=True)
+class Roi:
+    """A square of side ``side`` pixels round ``centre``, rolled by ``angle`` radians from x towards y."""
+
+    centre: tuple[float, float]
+    side: float
+    angle: float
+
+    def to_crop(self, size: int) -> Affine:
+        """The map from frame pixels to the pixels of an upright ``size``×``size`` crop."""
+        middle = (size - 1) / 2
+        return Affine.similarity(size / self.side, -self.angle, self.centre, (middle, middle))
+
+    def turned(self, angle: float) -> "Roi":
+        """The same square with another roll."""
+        return Roi(self.centre, self.side, angle)
+
+    def moved(self, shift: tuple[float, float]) -> "Roi":
+        """The same square elsewhere."""
+        return Roi((self.centre[0] + shift[0], self.centre[1] + shift[1]), self.side, self.angle)
+
+    def roll_from(self, other: "Roi") -> float:
+        """How far the roll is from another's, in [0, π] radians."""
+        return abs(math.remainder(self.angle - other.angle, 2 * math.pi))
+
+    @staticmethod
+    def of_detection(seen: FaceObservation) -> "Roi":
+        """Where to look first: round the detected box, rolled as the line between the detected eyes."""
+        angle = 0.0 if seen.keypoints is None else _angle(seen.keypoints[0], seen.keypoints[1])
+        return Roi(seen.box.centre, _MARGIN * max(seen.box.width, seen.box.height), angle)
+
+    @staticmethod
+    def of_landmarks(landmarks: Landmarks) -> "Roi":
+        """Where to look next: round the (478, 3) landmarks found before, rolled as their eyes."""
+        points = landmarks[:_MESH_POINTS, :2].astype(np.float64)
+        angle = _angle(points[LEFT_EYE_CORNERS[0]], points[RIGHT_EYE_CORNERS[0]])
+        cos, sin = math.cos(angle), math.sin(angle)
+        upright = points @ np.array([[cos, -sin], [sin, cos]])
+        low, high = upright.min(axis=0), upright.max(axis=0)
+        x, y = (low + high) / 2
+        side = _MARGIN * float((high - low).max())
+        return Roi((float(cos * x - sin * y), float(sin * x + cos * y)), side, angle)
+
+
+def _angle(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> float:
+    return math.atan2(float(second[1] - first[1]), float(second[0] - first[0]))
