@@ -18,6 +18,7 @@ REGISTRY_FILE = "registry.toml"
 MODELS_VARIABLE = "LIVEFUSION_MODELS"
 
 _RESTORE = "restore it with `git checkout models` or reinstall livefusion"
+_FIND = f"reinstall livefusion or set {MODELS_VARIABLE} to the folder that has it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class ModelRegistry(Mapping[str, ModelEntry]):
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise ModelError(f"no model registry at {path} ({error.strerror})", _RESTORE) from error
+            raise ModelError(f"no model registry at {path} ({error.strerror})", _FIND) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ModelError(f"model registry {path} is not valid TOML ({error})", _RESTORE) from error
         return cls(folder, _parse(document, path))
@@ -155,9 +156,7 @@ def find_models_folder() -> Path:
     for folder in (package / "models", package.parent / "models"):
         if (folder / REGISTRY_FILE).is_file():
             return folder
-    raise ModelError(
-        "the models folder is missing", f"reinstall livefusion or set {MODELS_VARIABLE} to the folder"
-    )
+    raise ModelError("the models folder is missing", _FIND)
 
 
 def _problem(entry: ModelEntry) -> str:

@@ -21,6 +21,9 @@ _log = logging.getLogger(__name__)
 # A live source has one size, or two at a format change; photos of many sizes must not pile up buffers.
 _MOST_BINDINGS = 4
 
+# What reports call the type that a network computes in; weights kept smaller in the file are widened when loaded.
+_PRECISIONS = {"float32": "fp32", "float16": "fp16"}
+
 _Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -50,6 +53,12 @@ class Session:
         self._specs = {spec.name: spec for spec in entry.inputs}
         self._bindings: dict[_Shapes, Binding] = {}
         _log.debug("loaded %s in %.0f ms", entry.name, (time.perf_counter_ns() - started) / 1e6)
+
+    @property
+    def precision(self) -> str:
+        """Name of the type the network computes in: `fp32` or `fp16`."""
+        dtype = self.entry.inputs[0].dtype
+        return _PRECISIONS.get(dtype, dtype)
 
     def empty_inputs(self, **axes: int) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
         """Return new zeroed host arrays for every input; `axes` gives the sizes of named axes.

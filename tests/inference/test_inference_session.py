@@ -107,6 +107,10 @@ def test_every_size_keeps_its_own_buffers_and_few_are_kept() -> None:
     assert len(network._bindings) < len(sizes)
 
 
+def test_the_precision_is_that_of_the_computation_not_of_the_file() -> None:
+    assert session("sface").precision == "fp32"
+
+
 def test_warm_up_runs_without_data() -> None:
     session("yunet").warm_up(height=32, width=32)
     session("face_blendshapes").warm_up()
