@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 # A live source has one size, or two at a format change; photos of many sizes must not pile up buffers.
 _MOST_BINDINGS = 4
 
-# What reports call the type that a network computes in; weights kept smaller in the file are widened when loaded.
+# What reports call the type a network computes in; weights kept smaller in the file are widened at load.
 _PRECISIONS = {"float32": "fp32", "float16": "fp16"}
 
 _Shapes = tuple[tuple[int, ...], ...]
