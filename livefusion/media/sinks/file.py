@@ -1,0 +1,125 @@
+"""A recording that can be played at any moment, even of a run that was killed."""
+
+from pathlib import Path
+
+from av.error import FFmpegError
+
+from livefusion.core.errors import OutputError
+from livefusion.core.frame import RenderedFrame
+from livefusion.devices.device import Device
+from livefusion.media.encode.encoder import Encoder
+from livefusion.media.encode.x264 import X264Encoder
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.recording import Recording
+from livefusion.media.sinks.sink import SinkStats
+
+# Killed after 300 frames with a key frame each 30: a plain MP4 plays 0 of them, fragments without flushing
+# 268 and then an error, these options 270. On a clean close hybrid_fragmented leaves an ordinary MP4.
+_MUXERS = {
+    ".mp4": ("mp4", {"movflags": "+hybrid_fragmented", "flush_packets": "1"}),
+    ".mkv": ("matroska", {"cluster_time_limit": "500", "flush_packets": "1"}),
+}
+SUFFIXES = tuple(_MUXERS)
+"""File name endings that say what to write."""
+
+
+class FileSink:
+    """Writes MP4 or Matroska, by the ending of the name, with H.264 and the sound of the input.
+
+    Frames keep their media time, counted from the first one. A frame whose time does not rise, such as a
+    repeat during a stall, is left out: the one before it is shown for longer anyway. Pictures of a later
+    size are fitted into the first. ``inputs`` are files that must not be overwritten.
+    """
+
+    def __init__(
+        self, path: Path, device: Device, *, inputs: tuple[Path, ...] = (), encoder: Encoder | None = None
+    ) -> None:
+        self._path = path
+        self._inputs = inputs
+        self._encoder = encoder or X264Encoder(device)
+        self._stats = SinkStats(str(path))
+        self._output: OutputFormat | None = None
+        self._recording: Recording | None = None
+
+    @property
+    def stats(self) -> SinkStats:
+        """What was written so far."""
+        return self._stats
+
+    def open(self, output: OutputFormat) -> None:
+        """Create the file. ``OutputError`` if it cannot be, or would overwrite an input."""
+        muxer, options = _choose_muxer(self._path)
+        self._refuse_inputs()
+        _create(self._path)
+        self._output = output
+        self._encoder.open(output)
+        try:
+            self._recording = Recording(self._path, muxer, options, self._encoder.codec, output)
+        except (FFmpegError, OSError, ValueError) as error:
+            raise self._failure(error) from error
+
+    def write(self, rendered: RenderedFrame) -> int:
+        """Encode a frame and write its packet, behind the sound that starts before its end."""
+        assert self._recording is not None, "open comes first"
+        assert self._output is not None, "open comes first"
+        frame = rendered.frame
+        ts = frame.ts.rescale(self._output.time_base)
+        if not self._recording.is_new(ts):
+            return 0
+        try:
+            self._recording.begin(ts)
+            written = self._recording.mux(self._encoder.encode(frame))
+        except (FFmpegError, OSError) as error:
+            raise self._failure(error) from error
+        self._stats.frames += 1
+        self._stats.bytes += written
+        return written
+
+    def close(self) -> None:
+        """Write what is left and finish the file; one without a picture is removed."""
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        try:
+            if not recording.empty:
+                recording.mux(self._encoder.flush())
+            recording.finish()
+        except (FFmpegError, OSError) as error:
+            raise self._failure(error) from error
+        finally:
+            self._encoder.close()
+            recording.release()
+            if recording.empty:
+                self._path.unlink(missing_ok=True)
+
+    def _refuse_inputs(self) -> None:
+        for path in self._inputs:
+            if self._path.exists() and path.exists() and self._path.samefile(path):
+                raise OutputError(f"{self._path} is the input itself", "write to another file")
+
+    def _failure(self, error: Exception) -> OutputError:
+        reason = error.strerror if isinstance(error, OSError | FFmpegError) else str(error)
+        text = f"{self._path} cannot be written ({reason})"
+        self._stats.errors.append(text)
+        return OutputError(text, "free some space or choose another folder")
+
+
+def _choose_muxer(path: Path) -> tuple[str, dict[str, str]]:
+    try:
+        return _MUXERS[path.suffix.lower()]
+    except KeyError as error:
+        raise OutputError(
+            f"{path.name} does not say what to write", f"end the name in {' or '.join(SUFFIXES)}"
+        ) from error
+
+
+def _create(path: Path) -> None:
+    """Make the file now, so that a wrong path is known before the first picture."""
+    try:
+        path.open("wb").close()
+    except FileNotFoundError as error:
+        raise OutputError(f"the folder {path.parent} does not exist", "create it first") from error
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written ({error.strerror})", "choose another file or folder"
+        ) from error

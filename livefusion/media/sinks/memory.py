@@ -1,0 +1,57 @@
+"""A sink that keeps copies of what it was given, for tests that look at every byte."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.frame import Outcome, RenderedFrame
+from livefusion.core.timing import Timestamp
+from livefusion.devices.device import Device
+from livefusion.media.formats import OutputFormat
+from livefusion.media.host import host_planes
+from livefusion.media.sinks.sink import SinkStats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptPicture:
+    """A copy of a delivered picture: luma (h, w) and chroma (h/2, w/2, 2), uint8."""
+
+    seq: int
+    ts: Timestamp
+    outcome: Outcome
+    luma: npt.NDArray[np.uint8]
+    chroma: npt.NDArray[np.uint8]
+
+
+class MemorySink:
+    """Keeps the last ``limit`` pictures, all of them by default."""
+
+    def __init__(self, device: Device, *, limit: int | None = None) -> None:
+        self._device = device
+        self._stats = SinkStats("memory:")
+        self.pictures: deque[KeptPicture] = deque(maxlen=limit)
+        self.output: OutputFormat | None = None
+
+    @property
+    def stats(self) -> SinkStats:
+        """What came."""
+        return self._stats
+
+    def open(self, output: OutputFormat) -> None:
+        """Note the format."""
+        self.output = output
+
+    def write(self, rendered: RenderedFrame) -> int:
+        """Copy the picture."""
+        frame = rendered.frame
+        luma, chroma = (plane.copy() for plane in host_planes(self._device, frame))
+        self.pictures.append(KeptPicture(frame.seq, frame.ts, rendered.outcome, luma, chroma))
+        size = luma.nbytes + chroma.nbytes
+        self._stats.frames += 1
+        self._stats.bytes += size
+        return size
+
+    def close(self) -> None:
+        """Keep everything."""

@@ -1,0 +1,103 @@
+"""The sound of the input beside the new pictures, on the same media time."""
+
+import logging
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import av
+from av.error import FFmpegError
+
+from livefusion.core.timing import Timestamp
+from livefusion.media.formats import OpenAudio
+
+_log = logging.getLogger(__name__)
+
+
+class Soundtrack:
+    """One audio stream of an output container, fed from the input as far as the pictures have come.
+
+    Packets are copied as they are where the container can carry their codec, else encoded anew as AAC.
+    Sound before the first picture is left out, and so is sound after the last one.
+    """
+
+    def __init__(self, container: Any, reader: OpenAudio) -> None:
+        self._container = container
+        self._reader = reader
+        self._origin: Timestamp | None = None
+        self._writer: _Copy | _Transcode = (
+            _Copy(container, reader.stream)
+            if reader.stream.codec_context.name in container.supported_codecs
+            else _Transcode(container, reader.stream)
+        )
+
+    def start(self, origin: Timestamp) -> None:
+        """Take the first picture's media time as the output's zero."""
+        self._origin = origin
+
+    def advance(self, until: Timestamp) -> None:
+        """Write the sound that starts before ``until``, in the input's media time."""
+        assert self._origin is not None, "start comes first"
+        for packet in self._reader.until(until.seconds):
+            shift = round(self._origin.pts * self._origin.time_base / packet.time_base)
+            if packet.pts >= shift:
+                self._container.mux(self._writer.convert(packet, shift))
+
+    def finish(self, until: Timestamp) -> None:
+        """Write the rest of the sound up to ``until``, the end of the last picture."""
+        self.advance(until)
+        self._container.mux(self._writer.flush())
+
+    def close(self) -> None:
+        """Stop reading the input."""
+        self._reader.close()
+
+
+class _Copy:
+    """Passes packets on unchanged."""
+
+    def __init__(self, container: Any, source: Any) -> None:
+        self._stream = container.add_stream_from_template(source)
+
+    def convert(self, packet: Any, shift: int) -> list[Any]:
+        """The packet, ``shift`` ticks of its time base earlier."""
+        packet.pts -= shift
+        packet.dts = packet.pts if packet.dts is None else packet.dts - shift
+        packet.stream = self._stream
+        return [packet]
+
+    def flush(self) -> list[Any]:
+        """Nothing is held back."""
+        return []
+
+
+class _Transcode:
+    """Decodes packets and encodes their sound as AAC."""
+
+    def __init__(self, container: Any, source: Any) -> None:
+        rate = source.codec_context.sample_rate
+        layout = "mono" if source.codec_context.channels == 1 else "stereo"
+        self._stream = container.add_stream("aac", rate=rate, layout=layout)
+        self._resampler = av.AudioResampler(format="fltp", layout=layout, rate=rate)
+
+    def convert(self, packet: Any, shift: int) -> list[Any]:
+        """AAC packets of the sound, ``shift`` ticks of the packet's time base earlier."""
+        packets: list[Any] = []
+        try:
+            for frame in packet.decode():
+                frame.pts -= _rescale(shift, packet.time_base, frame.time_base)
+                packets += self._encode(self._resampler.resample(frame))
+        except FFmpegError as error:
+            _log.debug("damaged sound packet at pts %s: %s", packet.pts, error)
+        return packets
+
+    def flush(self) -> list[Any]:
+        """The sound that the resampler and the encoder still hold."""
+        return self._encode(self._resampler.resample(None)) + list(self._stream.encode(None))
+
+    def _encode(self, frames: Iterable[Any]) -> list[Any]:
+        return [packet for frame in frames for packet in self._stream.encode(frame)]
+
+
+def _rescale(ticks: int, source: Fraction, target: Fraction) -> int:
+    return round(ticks * source / target)

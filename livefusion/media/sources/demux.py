@@ -1,0 +1,164 @@
+"""The pictures of a video file, one packet decoded at a time."""
+
+import heapq
+import logging
+import os
+from collections import deque
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+from av.codec.context import Flags
+from av.error import FFmpegError
+from av.stream import Disposition
+
+from livefusion.core.errors import InputError
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_FPS = Fraction(30)
+_MAX_FPS = 240
+_DECODER_THREADS = min(2, os.cpu_count() or 1)
+
+
+class VideoFile:
+    """An open video file and the decoder of its first real video stream.
+
+    Slice threads and ``low_delay`` keep the decoder from holding frames back: FFmpeg's default of one
+    picture a thread costs a frame of latency for each. Damaged packets are counted and skipped.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._container = _open(path)
+        try:
+            self._stream = _video_stream(self._container, path)
+        except InputError:
+            self._container.close()
+            raise
+        self._tune_decoder()
+        self._packets = self._container.demux(self._stream)
+        self._ready: deque[Any] = deque()
+        self._in_flight: list[int] = []
+        self._ended = False
+        self._damaged_packets = 0
+        self._cut_short = ""
+
+    @property
+    def codec(self) -> str:
+        """FFmpeg's name of the video codec."""
+        return str(self._stream.codec_context.name)
+
+    @property
+    def time_base(self) -> Fraction:
+        """Time base of the pictures' pts."""
+        return self._stream.time_base or Fraction(1, 1000)
+
+    @property
+    def fps(self) -> Fraction:
+        """Nominal frame rate; 30 where the file names none or an absurd one."""
+        rate = self._stream.average_rate or self._stream.guessed_rate
+        return Fraction(rate) if rate and 0 < rate <= _MAX_FPS else DEFAULT_FPS
+
+    @property
+    def frames(self) -> int | None:
+        """Number of frames that the container promises."""
+        return self._stream.frames or None
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds of video that the container promises."""
+        if self._stream.duration:
+            return float(self._stream.duration * self.time_base)
+        return self._container.duration / av.time_base if self._container.duration else None
+
+    @property
+    def has_audio(self) -> bool:
+        """True if the file has sound."""
+        return bool(self._container.streams.audio)
+
+    @property
+    def damage(self) -> str:
+        """What was found broken so far, in words; empty if nothing."""
+        parts = [f"{self._damaged_packets} damaged packets skipped"] if self._damaged_packets else []
+        return "; ".join(parts + ([self._cut_short] if self._cut_short else []))
+
+    def next_picture(self, before_decoding: Callable[[int | None], bool]) -> Any:
+        """The next ``av.VideoFrame`` in order of presentation; None at the end.
+
+        ``before_decoding`` is called with the pts of the earliest picture that the decoder owes, before it is
+        given the packet that may complete it; False from it ends the reading of this file.
+        """
+        while not self._ready and not self._ended:
+            packet = self._next_packet()
+            if packet is None:
+                break
+            if packet.pts is not None:
+                heapq.heappush(self._in_flight, packet.pts)
+            if not before_decoding(self._in_flight[0] if self._in_flight else None):
+                self._ended = True
+                break
+            self._decode(packet)
+        return self._ready.popleft() if self._ready else None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._ended = True
+        self._ready.clear()
+        self._container.close()
+
+    def _next_packet(self) -> Any:
+        try:
+            return next(self._packets, None)
+        except FFmpegError as error:
+            self._cut_short = f"the file is cut short ({error.strerror})"
+            self._ended = True
+            return None
+
+    def _decode(self, packet: Any) -> None:
+        try:
+            pictures = packet.decode()
+        except FFmpegError as error:
+            self._damaged_packets += 1
+            _log.debug("damaged packet at pts %s of %s: %s", packet.pts, self._path.name, error)
+            return
+        for picture in pictures:
+            while self._in_flight and picture.pts is not None and self._in_flight[0] <= picture.pts:
+                heapq.heappop(self._in_flight)
+            self._ready.append(picture)
+
+    def _tune_decoder(self) -> None:
+        context = self._stream.codec_context
+        context.thread_type = "SLICE"
+        context.thread_count = _DECODER_THREADS
+        # With reordered pictures low_delay makes the H.264 decoder give the first ones in the wrong order.
+        if not context.has_b_frames:
+            context.flags |= Flags.low_delay
+
+
+def _open(path: Path) -> Any:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", "name a video file in it")
+    try:
+        return av.open(str(path), metadata_errors="replace")
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist", "check the path") from error
+    except PermissionError as error:
+        raise InputError(f"{path} may not be read", "check its permissions") from error
+    except (FFmpegError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read as a video ({_reason(error)})", "check that it is complete and plays"
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or "unknown error" if isinstance(error, FFmpegError) else str(error)
+
+
+def _video_stream(container: Any, path: Path) -> Any:
+    for stream in container.streams.video:
+        if not stream.disposition & Disposition.attached_pic and stream.codec_context is not None:
+            return stream
+    raise InputError(f"{path} has no video in it", "name a file with moving pictures")
