@@ -15,7 +15,7 @@ from livefusion import __version__
 from livefusion.cli.commands import COMMANDS, Command
 from livefusion.cli.console import Console
 from livefusion.cli.logs import silence_libraries, start_logging
-from livefusion.core.errors import LiveFusionError, SettingsError
+from livefusion.core.errors import LiveFusionError, MachineError, SettingsError
 from livefusion.core.words import did_you_mean
 
 EXIT_INTERRUPTED = 130
@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return end.code if isinstance(end.code, int) else 0
     except LiveFusionError as error:
         return _failed(console, str(error), error, debug, error.exit_status)
+    except ModuleNotFoundError as error:
+        problem = f"the package {error.name} is missing: pip install 'livefusion[cpu]'"
+        return _failed(console, problem, error, debug, MachineError.exit_status)
     except KeyboardInterrupt:
         console.status("")
         console.note("livefusion: interrupted; what was written so far is complete")
@@ -65,7 +68,7 @@ def _dispatch(words: list[str], console: Console) -> int:
         return 0
     module = _find(words[0]).load()
     arguments = module.parser().parse([*leading, *words[1:]])
-    start_logging(console, arguments.verbose)
+    start_logging(console, getattr(arguments, "verbose", 0))
     return module.run(arguments, console)
 
 

@@ -1,7 +1,7 @@
 """An argument parser whose mistakes are errors of ours: one line, with the flag that was probably meant."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from livefusion.core.errors import SettingsError
@@ -20,17 +20,29 @@ class CommandParser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        self.add_argument("-v", "--verbose", action="count", default=0, help="say more; -vv says everything")
+        self.add_argument(
+            "-v", "--verbose", action="count", default=argparse.SUPPRESS, help="say more; -vv says everything"
+        )
         self.add_argument("--debug", action="store_true", help="show a traceback when something fails")
+
+    def add_actions(self, metavar: str) -> "argparse._SubParsersAction[CommandParser]":
+        """Room for actions: ``add_parser(NAME, help=, description=, example=)`` gives each its parser."""
+        return self.add_subparsers(dest="action", required=True, metavar=metavar, parser_class=CommandParser)
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse; ``SettingsError`` for what the command does not know, with a guess at what was meant."""
         known, unknown = self.parse_known_args(arguments)
         if unknown:
-            flags = [flag for action in self._actions for flag in action.option_strings]
-            hint = did_you_mean(unknown[0].split("=")[0], flags) or f"see `{self.prog} --help`"
+            hint = did_you_mean(unknown[0].split("=")[0], self._flags()) or f"see `{self.prog} --help`"
             raise SettingsError(f"{self.prog} does not know {unknown[0]}", hint)
         return known
+
+    def _flags(self) -> Iterator[str]:
+        for action in self._actions:
+            yield from action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                for parser in action.choices.values():
+                    yield from parser._flags()
 
     def error(self, message: str) -> NoReturn:
         """Turn argparse's complaint into ``SettingsError``."""

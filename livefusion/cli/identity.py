@@ -1,0 +1,134 @@
+"""``livefusion identity``: the faces to put on, and the consent without which no real face is kept."""
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livefusion.cli.console import Console
+from livefusion.cli.parser import CommandParser
+from livefusion.cli.table import table
+from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
+from livefusion.provenance.store import IdentityStore
+
+if TYPE_CHECKING:
+    from livefusion.core.face import Identity
+
+PHOTO_ADVICE = """Good photos show one face from the front: evenly lit, sharp, at least 300
+pixels wide, mouth closed, no glasses, hair off the forehead. Three to five are
+better than one."""
+
+
+def parser() -> CommandParser:
+    """The parser of ``livefusion identity``."""
+    made = CommandParser(
+        "livefusion identity",
+        "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
+        'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
+    )
+    actions = made.add_actions("list|add|remove")
+    listed = actions.add_parser(
+        "list",
+        help="show what there is, personas first",
+        description="Personas and stored identities.",
+        example="livefusion identity list --names",
+    )
+    listed.add_argument("--names", action="store_true", help="names alone, one a line")
+    _describe_add(
+        actions.add_parser(
+            "add",
+            help="keep a real person's face, with their consent",
+            description=f"Keep a real person's face, with their consent.\n{PHOTO_ADVICE}",
+            example='livefusion identity add me me1.jpg me2.jpg --by myself --consent "my streams"',
+        )
+    )
+    removed = actions.add_parser(
+        "remove",
+        help="delete a face and its consent",
+        description="Delete a face and its consent, for example when it is withdrawn.",
+        example="livefusion identity remove ana",
+    )
+    removed.add_argument("name", metavar="NAME", help="which one")
+    return made
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """List, add or remove; ``IdentityError`` says what is wrong with a photo or a name."""
+    if arguments.action == "list":
+        return _list(arguments.names, console)
+    if arguments.action == "add":
+        return _add(arguments, console)
+    IdentityStore().remove(arguments.name)
+    console.result(f"{arguments.name} is removed, face and consent")
+    return 0
+
+
+def _describe_add(added: CommandParser) -> None:
+    added.add_argument("name", metavar="NAME", help="what to call it")
+    added.add_argument("photos", metavar="PHOTO", nargs="+", type=Path, help="photos of that one person")
+    added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
+    added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')
+    added.add_argument("--until", metavar="YYYY-MM-DD", help="last day of the consent; else until withdrawn")
+
+
+def _list(names_only: bool, console: Console) -> int:
+    from livefusion.pipeline.identities import IdentityLibrary
+
+    names = IdentityLibrary().names()
+    if names_only:
+        console.result("\n".join(names))
+        return 0
+    console.result(table(("name", "whose", "consent by", "for", "until"), [_row(name) for name in names]))
+    return 0
+
+
+def _row(name: str) -> tuple[str, ...]:
+    store = IdentityStore()
+    if name not in store.names():
+        return (name, "nobody (persona)", "", "", "")
+    try:
+        record = store.record(name)
+    except IdentityError as error:
+        return (name, "a real person", f"unusable: {error.problem}", "", "")
+    until = str(record.until or "withdrawn")
+    if record.until is not None and record.until < date.today():
+        until += " (run out)"
+    return (name, "a real person", record.given_by, record.purposes, until)
+
+
+def _add(arguments: argparse.Namespace, console: Console) -> int:
+    from livefusion.pipeline.identities import IdentityLibrary
+
+    until = _day(arguments.until) if arguments.until else None
+    by, purpose = _answers(arguments, console)
+    consent = ConsentRecord.record(arguments.name, by, purpose, arguments.photos, until=until)
+    identity: Identity = IdentityLibrary().add(arguments.name, arguments.photos, consent)
+    console.result(f"{identity.label} is kept; try it: livefusion demo -s {arguments.name}")
+    return 0
+
+
+def _answers(arguments: argparse.Namespace, console: Console) -> tuple[str, str]:
+    """Who gave consent and for what: from the flags, else from the person at the terminal."""
+    missing = [
+        flag for flag, value in (("--by", arguments.by), ("--consent", arguments.consent)) if not value
+    ]
+    if missing and not console.interactive:
+        raise SettingsError(
+            f"a real person's face is kept only with their consent, and {' and '.join(missing)} is missing",
+            'say who agreed and to what: --by "Ana Lima" --consent "my talk in May"',
+        )
+    if missing:
+        console.note(CONSENT_TEXT)
+    by = arguments.by or console.ask('Who gave consent ("myself" or a name)?')
+    purpose = arguments.consent or console.ask("For what?")
+    if not by or not purpose:
+        raise SettingsError("without consent the face is not kept", "answer both questions")
+    return by, purpose
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise SettingsError(f"--until {text!r} is not valid", "it is a day such as 2027-12-31") from error
