@@ -5,6 +5,7 @@ from pathlib import Path
 from av.error import FFmpegError
 
 from livefusion.core.errors import OutputError
+from livefusion.core.events import Event
 from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
 from livefusion.media.encode.encoder import Encoder
@@ -12,6 +13,7 @@ from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
+from livefusion.runtime.stage import StageContext
 
 # Killed after 300 frames with a key frame each 30: a plain MP4 plays 0 of them, fragments without flushing
 # 268 and then an error, these options 270. On a clean close hybrid_fragmented leaves an ordinary MP4.
@@ -28,17 +30,26 @@ class FileSink:
 
     Frames keep their media time, counted from the first one. A frame whose time does not rise, such as a
     repeat during a stall, is left out: the one before it is shown for longer anyway. Pictures of a later
-    size are fitted into the first. ``inputs`` are files that must not be overwritten.
+    size are fitted into the first. ``inputs`` are files that must not be overwritten. When it is opened again
+    after a failure it goes on in ``NAME-2.mp4``, so that nothing recorded is lost.
     """
 
     def __init__(
-        self, path: Path, device: Device, *, inputs: tuple[Path, ...] = (), encoder: Encoder | None = None
+        self,
+        path: Path,
+        device: Device,
+        output: OutputFormat,
+        *,
+        inputs: tuple[Path, ...] = (),
+        encoder: Encoder | None = None,
     ) -> None:
         self._path = path
+        self._output = output
         self._inputs = inputs
         self._encoder = encoder or X264Encoder(device)
         self._stats = SinkStats(str(path))
-        self._output: OutputFormat | None = None
+        self._part = 1
+        self._part_is_kept = False
         self._recording: Recording | None = None
 
     @property
@@ -46,34 +57,40 @@ class FileSink:
         """What was written so far."""
         return self._stats
 
-    def open(self, output: OutputFormat) -> None:
+    @property
+    def path(self) -> Path:
+        """The file that is, or will be, written."""
+        return self._path if self._part == 1 else self._path.with_stem(f"{self._path.stem}-{self._part}")
+
+    def open(self, context: StageContext) -> None:
         """Create the file. ``OutputError`` if it cannot be, or would overwrite an input."""
         muxer, options = _choose_muxer(self._path)
+        if self._part_is_kept:
+            self._part, self._part_is_kept = self._part + 1, False
         self._refuse_inputs()
-        _create(self._path)
-        self._output = output
-        self._encoder.open(output)
+        _create(self.path)
+        self._encoder.open(self._output)
         try:
-            self._recording = Recording(self._path, muxer, options, self._encoder.codec, output)
+            self._recording = Recording(self.path, muxer, options, self._encoder.codec, self._output)
         except (FFmpegError, OSError, ValueError) as error:
             raise self._failure(error) from error
 
-    def write(self, rendered: RenderedFrame) -> int:
+    def write(self, item: RenderedFrame) -> None:
         """Encode a frame and write its packet, behind the sound that starts before its end."""
         assert self._recording is not None, "open comes first"
-        assert self._output is not None, "open comes first"
-        frame = rendered.frame
+        frame = item.frame
         ts = frame.ts.rescale(self._output.time_base)
         if not self._recording.is_new(ts):
-            return 0
+            return
         try:
             self._recording.begin(ts)
-            written = self._recording.mux(self._encoder.encode(frame))
+            self._stats.bytes += self._recording.mux(self._encoder.encode(frame))
         except (FFmpegError, OSError) as error:
             raise self._failure(error) from error
         self._stats.frames += 1
-        self._stats.bytes += written
-        return written
+
+    def handle(self, event: Event) -> None:
+        """Do nothing: a change of size is seen in the frames."""
 
     def close(self) -> None:
         """Write what is left and finish the file; one without a picture is removed."""
@@ -89,17 +106,18 @@ class FileSink:
         finally:
             self._encoder.close()
             recording.release()
+            self._part_is_kept = not recording.empty
             if recording.empty:
-                self._path.unlink(missing_ok=True)
+                self.path.unlink(missing_ok=True)
 
     def _refuse_inputs(self) -> None:
         for path in self._inputs:
-            if self._path.exists() and path.exists() and self._path.samefile(path):
-                raise OutputError(f"{self._path} is the input itself", "write to another file")
+            if self.path.exists() and path.exists() and self.path.samefile(path):
+                raise OutputError(f"{self.path} is the input itself", "write to another file")
 
     def _failure(self, error: Exception) -> OutputError:
         reason = error.strerror if isinstance(error, OSError | FFmpegError) else str(error)
-        text = f"{self._path} cannot be written ({reason})"
+        text = f"{self.path} cannot be written ({reason})"
         self._stats.errors.append(text)
         return OutputError(text, "free some space or choose another folder")
 

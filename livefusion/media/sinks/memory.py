@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.timing import Timestamp
 from livefusion.devices.device import Device
-from livefusion.media.formats import OutputFormat
 from livefusion.media.host import host_planes
 from livefusion.media.sinks.sink import SinkStats
+from livefusion.runtime.stage import StageContext
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,32 +27,33 @@ class KeptPicture:
 
 
 class MemorySink:
-    """Keeps the last ``limit`` pictures, all of them by default."""
+    """Keeps the last ``limit`` pictures, all of them by default, and the events between them."""
 
     def __init__(self, device: Device, *, limit: int | None = None) -> None:
         self._device = device
         self._stats = SinkStats("memory:")
         self.pictures: deque[KeptPicture] = deque(maxlen=limit)
-        self.output: OutputFormat | None = None
+        self.events: list[Event] = []
 
     @property
     def stats(self) -> SinkStats:
         """What came."""
         return self._stats
 
-    def open(self, output: OutputFormat) -> None:
-        """Note the format."""
-        self.output = output
+    def open(self, context: StageContext) -> None:
+        """Do nothing."""
 
-    def write(self, rendered: RenderedFrame) -> int:
+    def write(self, item: RenderedFrame) -> None:
         """Copy the picture."""
-        frame = rendered.frame
+        frame = item.frame
         luma, chroma = (plane.copy() for plane in host_planes(self._device, frame))
-        self.pictures.append(KeptPicture(frame.seq, frame.ts, rendered.outcome, luma, chroma))
-        size = luma.nbytes + chroma.nbytes
+        self.pictures.append(KeptPicture(frame.seq, frame.ts, item.outcome, luma, chroma))
         self._stats.frames += 1
-        self._stats.bytes += size
-        return size
+        self._stats.bytes += luma.nbytes + chroma.nbytes
+
+    def handle(self, event: Event) -> None:
+        """Keep the event."""
+        self.events.append(event)
 
     def close(self) -> None:
         """Keep everything."""

@@ -1,8 +1,9 @@
 """A sink that throws pictures away, for measuring everything before it."""
 
+from livefusion.core.events import Event
 from livefusion.core.frame import RenderedFrame
-from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.sink import SinkStats
+from livefusion.runtime.stage import StageContext
 
 
 class NullSink:
@@ -16,16 +17,18 @@ class NullSink:
         """How many pictures came."""
         return self._stats
 
-    def open(self, output: OutputFormat) -> None:
+    def open(self, context: StageContext) -> None:
         """Do nothing."""
 
-    def write(self, rendered: RenderedFrame) -> int:
+    def write(self, item: RenderedFrame) -> None:
         """Wait until the pixels are ready."""
-        ready = rendered.frame.buffer.ready
+        ready = item.frame.buffer.ready
         if ready is not None:
             ready.synchronize()
         self._stats.frames += 1
-        return 0
+
+    def handle(self, event: Event) -> None:
+        """Do nothing."""
 
     def close(self) -> None:
         """Do nothing."""

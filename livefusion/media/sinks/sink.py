@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from livefusion.core.frame import RenderedFrame
-from livefusion.media.formats import OutputFormat
+from livefusion.runtime.stage import Sink
 
 
 @dataclass(slots=True)
@@ -18,22 +18,14 @@ class SinkStats:
     reconnects: int = 0
 
 
-class Sink(Protocol):
-    """Takes what it is given at once; cadence, repeats and panic are the pacer's. Used on one thread."""
+class PictureSink(Sink[RenderedFrame], Protocol):
+    """A sink of the graph that is made for one ``OutputFormat`` and says what it did.
+
+    It takes what it is given at once; cadence, repeats and panic are the pacer's. Pictures of another size
+    than the format's are fitted into it.
+    """
 
     @property
     def stats(self) -> SinkStats:
-        """What the sink did so far."""
-        ...
-
-    def open(self, output: OutputFormat) -> None:
-        """Get ready. ``OutputError`` or ``DriverError`` if that cannot be."""
-        ...
-
-    def write(self, rendered: RenderedFrame) -> int:
-        """Show or store a picture; the number of bytes that this gave. ``OutputError`` if it failed."""
-        ...
-
-    def close(self) -> None:
-        """Finish the output; also after a failure."""
+        """What the sink did so far; other threads may look."""
         ...

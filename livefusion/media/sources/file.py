@@ -29,7 +29,8 @@ class FileSource:
     With ``Pace.REALTIME`` the packet of a picture is decoded when a camera would have delivered it, at
     start + pts: that moment is the frame's ``captured_ns``, so decoding counts as residence. With
     ``Pace.FAST`` it is the moment before decoding. Variable frame rates keep their timestamps. A damaged
-    file gives what can be decoded, then ends with a warning. ``duration`` is in seconds of media time.
+    file gives what can be decoded, then ends with a warning. ``duration`` is in seconds of media time;
+    ``pictures`` is how many frames may be under way at once.
     """
 
     def __init__(
@@ -49,10 +50,10 @@ class FileSource:
         self._name = "file"
         self._clock: Clock = SystemClock()
         self._release = ReleaseClock(self._clock, pace)
-        self._video: VideoFile | None = None
+        self._reading: _Reading | None = None
         self._format: InputFormat | None = None
         self._queued: deque[Frame | Event] = deque()
-        self._first_picture: Any = None
+        self._decoding_ns = 0
         self._seq = 0
 
     @property
@@ -69,17 +70,13 @@ class FileSource:
     @property
     def damage(self) -> str:
         """What was found broken in the file so far, in words; empty if nothing."""
-        return self._video.damage if self._video else ""
+        return self._reading.video.damage if self._reading else ""
 
     def probe(self) -> InputFormat:
         """Open the file and decode its first picture, to know the format before the graph is built."""
-        if self._format is None:
-            self._video = VideoFile(self._path)
-            try:
-                self._start_decoding(self._video)
-            except InputError:
-                self.close()
-                raise
+        if self._reading is None:
+            self._reading = _Reading(self._path, self._device, self._pictures)
+            self._format = self._reading.describe(self._path)
         return self.format
 
     def open(self, context: StageContext) -> None:
@@ -90,8 +87,8 @@ class FileSource:
 
     def read(self) -> Frame | Event:
         """The next frame or event, waiting until it is due; ``Eos`` at the end and ever after."""
-        if not self._queued:
-            self._advance()
+        if not self._queued and self._reading is not None:
+            self._advance(self._reading)
         return self._queued.popleft() if self._queued else Eos()
 
     def interrupt(self) -> None:
@@ -99,90 +96,93 @@ class FileSource:
         self._release.interrupt()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; its format stays known."""
         self._queued.clear()
-        self._first_picture = None
-        if self._video is not None:
-            self._video.close()
-        self._video = self._format = None
+        if self._reading is not None:
+            self._reading.video.close()
+        self._reading = None
 
-    def _start_decoding(self, video: VideoFile) -> None:
-        picture = video.next_picture(lambda _pts: True)
-        if picture is None:
-            raise InputError(f"nothing in {self._path} can be decoded", "check that it is complete and plays")
-        self._decoder = FrameDecoder(self._device, codec=video.codec, pictures=self._pictures)
-        self._decoder.adapt(picture)
-        self._timeline = Timeline(video.time_base, video.fps)
-        self._origin: Timestamp | None = None
-        self._first_picture = picture
-        self._format = self._describe(video, picture)
-
-    def _advance(self) -> None:
+    def _advance(self, reading: "_Reading") -> None:
         """Put the next frame, and the events that precede it, into the queue."""
-        if self._video is None:
-            return
-        picture, self._first_picture = self._first_picture, None
         self._decoding_ns = self._clock.now_ns()
+        picture = reading.next_picture(self._wait_for_packet)
         if picture is None:
-            picture = self._video.next_picture(self._wait_for_packet)
-        if picture is None:
-            self._end()
+            self._end(reading)
             return
-        stamp = self._timeline.stamp(picture.pts)
-        if self._origin is None:
-            self._origin = stamp
-        media_ns = self._media_ns(stamp)
+        stamp = reading.timeline.stamp(picture.pts)
+        media_ns = reading.media_ns(stamp)
         if self._is_over(media_ns) or not self._release.wait_until(media_ns):
-            self._end()
+            self._end(reading)
             return
-        if self._timeline.jumped:
+        if reading.timeline.jumped:
             self._queued.append(Discontinuity("the time of the input jumps"))
-        self._queued.extend(self._frame(picture, stamp, media_ns))
+        if (change := reading.decoder.adapt(picture)) is not None:
+            self._queued.append(change)
+        self._queued.append(self._frame(reading.decoder, picture, stamp, media_ns))
 
-    def _wait_for_packet(self, pts: int | None) -> bool:
+    def _wait_for_packet(self, reading: "_Reading", pts: int | None) -> bool:
         """Wait until the earliest picture that the decoder owes is due."""
-        if pts is not None and self._origin is not None:
-            media_ns = self._media_ns(self._timeline.preview(pts))
-            if not self._release.wait_until(media_ns):
-                return False
+        if pts is not None and not self._release.wait_until(reading.media_ns(reading.timeline.preview(pts))):
+            return False
         self._decoding_ns = self._clock.now_ns()
         return True
 
-    def _frame(self, picture: Any, stamp: Timestamp, media_ns: int) -> list[Frame | Event]:
+    def _frame(self, decoder: FrameDecoder, picture: Any, stamp: Timestamp, media_ns: int) -> Frame:
         is_realtime = self._pace is Pace.REALTIME
         captured_ns = self._release.due_ns(media_ns) if is_realtime else self._decoding_ns
-        change = self._decoder.adapt(picture)
-        buffer = self._decoder.convert(picture)
+        buffer = decoder.convert(picture)
         trace = FrameTrace()
         trace.add("decode", max(captured_ns, self._decoding_ns), self._clock.now_ns())
-        size, color = self._decoder.size, self._decoder.color
-        frame = Frame(self._seq, self._name, stamp, captured_ns, size, color, buffer, trace=trace)
-        self._seq += 1
-        return [change, frame] if change else [frame]
-
-    def _media_ns(self, stamp: Timestamp) -> int:
-        """Nanoseconds of media time since the first picture."""
-        assert self._origin is not None
-        return round((stamp.pts - self._origin.pts) * stamp.time_base * NANOSECONDS)
+        seq, self._seq = self._seq, self._seq + 1
+        return Frame(seq, self._name, stamp, captured_ns, decoder.size, decoder.color, buffer, trace=trace)
 
     def _is_over(self, media_ns: int) -> bool:
         return self._duration is not None and media_ns >= self._duration * NANOSECONDS
 
-    def _end(self) -> None:
-        if self._video is not None and self._video.damage:
-            _log.warning("%s: %s; %d frames decoded", self._path.name, self._video.damage, self._seq)
-        if self._video is not None:
-            self._video.close()
+    def _end(self, reading: "_Reading") -> None:
+        if reading.video.damage:
+            _log.warning("%s: %s; %d frames decoded", self._path.name, reading.video.damage, self._seq)
+        reading.video.close()
 
-    def _describe(self, video: VideoFile, picture: Any) -> InputFormat:
-        decoder = self._decoder
+
+class _Reading:
+    """An open file with its first picture decoded, its timeline and its decoder."""
+
+    def __init__(self, path: Path, device: Device, pictures: int) -> None:
+        self.video = VideoFile(path)
+        try:
+            self._first = self.video.next_picture(lambda _pts: True)
+            if self._first is None:
+                raise InputError(f"nothing in {path} can be decoded", "check that it is complete and plays")
+            self.decoder = FrameDecoder(device, codec=self.video.codec, pictures=pictures)
+            self.decoder.adapt(self._first)
+        except InputError:
+            self.video.close()
+            raise
+        self.timeline = Timeline(self.video.time_base, self.video.fps)
+        self._origin: int = self._first.pts or 0
+
+    def next_picture(self, wait: Any) -> Any:
+        """The next picture, or None; ``wait(self, pts)`` comes before each packet that is decoded."""
+        picture, self._first = self._first, None
+        if picture is None:
+            picture = self.video.next_picture(lambda pts: bool(wait(self, pts)))
+        return picture
+
+    def media_ns(self, stamp: Timestamp) -> int:
+        """Nanoseconds of media time since the first picture."""
+        return round((stamp.pts - self._origin) * stamp.time_base * NANOSECONDS)
+
+    def describe(self, path: Path) -> InputFormat:
+        """What the file delivers."""
+        video, decoder, first = self.video, self.decoder, self._first
         notes = []
-        if (picture.width | picture.height) & 1:
-            notes.append(f"cropped from {picture.width}x{picture.height} to even sides")
+        if (first.width | first.height) & 1:
+            notes.append(f"cropped from {first.width}x{first.height} to even sides")
         if decoder.orientation.mirrored:
             notes.append("stored mirrored")
         return InputFormat(
-            uri=str(self._path),
+            uri=str(path),
             size=decoder.size,
             fps=video.fps,
             color=decoder.color,

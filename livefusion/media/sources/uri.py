@@ -1,0 +1,121 @@
+"""What INPUT and OUTPUT on the command line mean."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from livefusion.core.errors import InputError, OutputError, RequestError
+from livefusion.media.sinks.file import SUFFIXES
+
+INPUTS = "a video file, camera:0, camera:/dev/video0 or performer:"
+"""The inputs there are, for messages."""
+OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam: or null:"
+"""The outputs there are, for messages."""
+
+# One letter before the colon is a Windows drive, not a scheme.
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
+_USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
+_QUERY_VALUE = re.compile(r"(?<==)[^&#\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FileLocator:
+    """A file on this machine."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CameraLocator:
+    """A camera by number (``0``) or by the system's name of it (``/dev/video2``)."""
+
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class PerformerLocator:
+    """The synthetic performer, with its options as they were written."""
+
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualCameraLocator:
+    """A virtual camera by the system's name of it; the first one that is free if empty."""
+
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class NullLocator:
+    """Nowhere."""
+
+
+InputLocator = FileLocator | CameraLocator | PerformerLocator
+OutputLocator = FileLocator | VirtualCameraLocator | NullLocator
+
+
+def parse_input(text: str) -> InputLocator:
+    """Understand INPUT. ``InputError`` if nothing of ours is called that."""
+    scheme, rest = _split(text)
+    match scheme:
+        case "":
+            return FileLocator(_path(rest, InputError, INPUTS))
+        case "file":
+            return FileLocator(_path(_strip_authority(rest), InputError, INPUTS))
+        case "camera":
+            return CameraLocator(rest or "0")
+        case "performer":
+            return PerformerLocator(rest)
+    raise InputError(f"there is no input of the kind {scheme}:", f"use {INPUTS}")
+
+
+def parse_output(text: str) -> OutputLocator:
+    """Understand OUTPUT. ``OutputError`` if nothing of ours is called that."""
+    scheme, rest = _split(text)
+    match scheme:
+        case "" | "file":
+            path = _path(_strip_authority(rest) if scheme else rest, OutputError, OUTPUTS)
+            if path.suffix.lower() not in SUFFIXES:
+                raise OutputError(f"{path.name} does not say what to write", f"use {OUTPUTS}")
+            return FileLocator(path)
+        case "vcam":
+            return VirtualCameraLocator(rest)
+        case "null":
+            return NullLocator()
+    raise OutputError(f"there is no output of the kind {scheme}:", f"use {OUTPUTS}")
+
+
+def redact(text: str) -> str:
+    """The text without user names, passwords and query values of URLs, for logs and reports."""
+    return _QUERY_VALUE.sub("***", _USERINFO.sub("***@", text)) if "://" in text else text
+
+
+def _split(text: str) -> tuple[str, str]:
+    match = _SCHEME.fullmatch(text)
+    # A file whose name has a colon in it wins over a scheme that nobody knows.
+    if match is None or (match["scheme"].lower() not in _SCHEMES and _exists(text)):
+        return "", text
+    return match["scheme"].lower(), match["rest"]
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _path(text: str, error: type[RequestError], known: str) -> Path:
+    if not text.strip() or "\0" in text:
+        raise error("no file is named", f"use {known}")
+    return Path(text).expanduser()
+
+
+def _strip_authority(rest: str) -> str:
+    """``///path`` and ``/path`` are both ``/path``; ``///C:/path`` is ``C:/path``."""
+    rest = rest.removeprefix("//")
+    return rest[1:] if re.match(r"/[A-Za-z]:", rest) else rest
+
+
+_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "null"})
