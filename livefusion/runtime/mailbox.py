@@ -154,18 +154,19 @@ class Mailbox(Generic[T]):
         self._drops = drops if drops is not None else DropCounters()
         self._changed = threading.Condition(threading.Lock())
         self._shelf = Shelf()
-        self._closed = False
+        self._closed = ""
         self._woken = False
 
     @property
     def closed(self) -> bool:
         """True once nothing more will come out."""
-        return self._closed
+        return bool(self._closed)
 
     def put(self, entry: T | Event) -> tuple[T, ...]:
         """Put an item or event; gives the items that were displaced, already counted.
 
-        Into a closed mailbox nothing can be put: an item is counted as ``stopped`` and given back.
+        Into a closed mailbox nothing can be put: an item is counted under the cause of ``close`` and comes
+        back.
         """
         if isinstance(entry, Event):
             self._put_event(entry)
@@ -178,7 +179,7 @@ class Mailbox(Generic[T]):
                     break
                 self._clock.wait(self._changed, None)
             else:
-                self._drops.add(self.name, "stopped")
+                self._drops.add(self.name, self._closed)
                 return (entry,)
         if displaced:
             self._drops.add(self.name, self._policy.cause, len(displaced))
@@ -205,9 +206,9 @@ class Mailbox(Generic[T]):
             self._changed.notify_all()
 
     def close(self, cause: str = "stopped") -> tuple[T, ...]:
-        """Let every wait end; gives the items that were left, counted under ``cause``."""
+        """Let every wait end; gives the items that were left, counted under ``cause``, as all later ones."""
         with self._changed:
-            self._closed = True
+            self._closed = self._closed or cause
             left = tuple(self._shelf.items())
             self._shelf.entries.clear()
             self._changed.notify_all()

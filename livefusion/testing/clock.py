@@ -1,0 +1,65 @@
+"""A clock that stands still until a test moves it."""
+
+import threading
+
+from livefusion.core.timing import NANOSECONDS
+
+
+class ScriptedClock:
+    """Implements ``core.timing.Clock`` without real time.
+
+    A thread that waits with a timeout is woken when ``advance`` reaches its deadline; deadlines on the way
+    are reached one after the other, each with the clock showing that very instant.
+    """
+
+    def __init__(self, now_ns: int = NANOSECONDS) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._now_ns = now_ns
+        self._sleepers: dict[int, tuple[int, threading.Condition]] = {}
+        self._tickets = 0
+
+    def now_ns(self) -> int:
+        """The time that the script says it is."""
+        with self._changed:
+            return self._now_ns
+
+    def wait(self, condition: threading.Condition, timeout_ns: int | None) -> bool:
+        """Wait on a condition that the caller holds; False when the scripted time ran out first."""
+        if timeout_ns is None:
+            return condition.wait()
+        with self._changed:
+            if timeout_ns <= 0:
+                return False
+            deadline_ns = self._now_ns + timeout_ns
+            self._tickets += 1
+            ticket = self._tickets
+            self._sleepers[ticket] = (deadline_ns, condition)
+            self._changed.notify_all()
+        try:
+            condition.wait()
+        finally:
+            with self._changed:
+                self._sleepers.pop(ticket, None)
+        return self.now_ns() < deadline_ns
+
+    def advance(self, duration_ns: int) -> None:
+        """Move on by ``duration_ns`` and wake whose deadline has come."""
+        end_ns = self.now_ns() + duration_ns
+        while True:
+            with self._changed:
+                due = [(deadline, ticket) for ticket, (deadline, _) in self._sleepers.items()]
+                deadline_ns, ticket = min(due, default=(end_ns + 1, 0))
+                if deadline_ns > end_ns:
+                    self._now_ns = end_ns
+                    return
+                self._now_ns = max(self._now_ns, deadline_ns)
+                _, condition = self._sleepers.pop(ticket)
+            # The sleeper registered while it held the condition, so it is asleep once we get hold of it.
+            with condition:
+                condition.notify_all()
+
+    def await_sleepers(self, count: int, timeout_s: float = 10.0) -> None:
+        """Wait, in real time, until ``count`` threads wait with a timeout; ``TimeoutError`` if they don't."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: len(self._sleepers) >= count, timeout_s):
+                raise TimeoutError(f"{len(self._sleepers)} of {count} threads sleep on the scripted clock")
