@@ -72,8 +72,13 @@ class IdentityStore:
                 f"there is already an identity {name}", f"`livefusion identity remove {name}`"
             )
         folder = self._folder(name)
+        try:
+            self.root.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
+        except OSError as error:
+            raise IdentityError(
+                f"cannot make {self.root} ({error.strerror})", f"set {HOME_VARIABLE} to a folder of yours"
+            ) from error
         consent.save(folder / CONSENT_FILE)
-        folder.chmod(OWNER_FOLDER)
         return folder / FACE_FILE
 
     def remove(self, name: str) -> None:
