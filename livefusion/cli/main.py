@@ -38,22 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _dispatch(words, console)
     except SystemExit as end:  # argparse, after --help
         return end.code if isinstance(end.code, int) else 0
-    except LiveFusionError as error:
-        return _failed(console, str(error), error, debug, error.exit_status)
-    except ModuleNotFoundError as error:
-        problem = f"the package {error.name} is missing: pip install 'livefusion[cpu]'"
-        return _failed(console, problem, error, debug, MachineError.exit_status)
-    except KeyboardInterrupt:
-        console.status("")
-        console.note("livefusion: interrupted; what was written so far is complete")
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # Python flushes stdout once more at exit: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
-    except Exception as error:  # the last border of the process: nothing above could name it
-        problem = f"a fault of LiveFusion itself ({type(error).__name__}: {error}): run it again with --debug"
-        return _failed(console, problem, error, debug, 1)
+    except BaseException as error:  # the border of the process: every end becomes a line and a status
+        return _end(error, console, debug)
 
 
 def _dispatch(words: list[str], console: Console) -> int:
@@ -95,8 +81,25 @@ def _overview() -> str:
     )
 
 
-def _failed(console: Console, problem: str, error: Exception, debug: bool, status: int) -> int:
+def _end(error: BaseException, console: Console, debug: bool) -> int:
+    """Say in one line why the command ended; the exit status."""
     console.status("")
+    match error:
+        case BrokenPipeError():
+            # Python flushes stdout once more at exit: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_BROKEN_PIPE
+        case KeyboardInterrupt():
+            console.note("livefusion: interrupted; what was written so far is complete")
+            return EXIT_INTERRUPTED
+        case LiveFusionError():
+            status, problem = error.exit_status, str(error)
+        case ModuleNotFoundError() if error.name and not error.name.startswith("livefusion"):
+            status = MachineError.exit_status
+            problem = f"the package {error.name} is missing: pip install 'livefusion[cpu]'"
+        case _:
+            status = LiveFusionError.exit_status
+            problem = f"a fault of LiveFusion itself, {type(error).__name__}: {error}: --debug shows where"
     if debug:
         console.note("".join(traceback.format_exception(error)).rstrip())
     console.note(f"livefusion: error: {' '.join(problem.split())}")

@@ -1,0 +1,56 @@
+"""How a run is going: a live line on a terminal, a plain line now and then elsewhere."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from livefusion.cli.console import Console
+
+if TYPE_CHECKING:
+    from livefusion.pipeline.assemble import Progress
+
+LIVE_INTERVAL = 0.25
+"""Seconds between two looks at a run; Ctrl-C is heard within it on every system."""
+PLAIN_INTERVAL = 5.0
+
+
+class ProgressView:
+    """Shows progress on a console; ``clock`` gives monotonic seconds."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._plain_due = clock() + PLAIN_INTERVAL
+
+    def show(self, progress: "Progress") -> None:
+        """Renew the live line, or write a plain one when it is due."""
+        if self._console.live:
+            self._console.status(progress_line(progress))
+        elif self._clock() >= self._plain_due:
+            self._plain_due = self._clock() + PLAIN_INTERVAL
+            self._console.note(progress_line(progress))
+
+    def close(self) -> None:
+        """Take the live line away."""
+        self._console.status("")
+
+
+def progress_line(progress: "Progress") -> str:
+    """``42 % · 0:12 left · 30.0 fps · p95 12.3 ms · 0 dropped · 1 face · cpu``."""
+    faces = f"{progress.tracks} face{'' if progress.tracks == 1 else 's'}"
+    parts = [
+        f"{progress.fps:.1f} fps",
+        f"p95 {progress.p95_ms:.1f} ms",
+        f"{progress.dropped} dropped",
+        faces,
+        progress.device,
+    ]
+    if progress.total:
+        share = min(1.0, progress.delivered / progress.total)
+        parts.insert(0, f"{share:4.0%}")
+        if progress.fps > 0:
+            seconds = round(max(0, progress.total - progress.delivered) / progress.fps)
+            parts.insert(1, f"{seconds // 60}:{seconds % 60:02} left")
+    else:
+        parts.insert(0, f"{progress.delivered} frames")
+    return " · ".join(parts)
