@@ -137,14 +137,19 @@ def _slate_picture(size: Size) -> Image.Image:
 
 @lru_cache(maxsize=32)
 def _font_of_height(capitals: int) -> Font:
-    """Pillow's own font at the size at which a capital letter is at least so many pixels high."""
+    """Pillow's own font at the smallest size at which a capital letter is so many pixels high."""
     points = float(capitals)
-    while True:
-        font = ImageFont.load_default(points)
-        _, top, _, bottom = font.getbbox("M")
-        if bottom - top >= capitals:
-            return font
-        points *= max(1.02, capitals / max(1, bottom - top))
+    while (height := _ink_height(ImageFont.load_default(points))) < capitals:
+        points *= max(1.02, capitals / max(1, height))
+    return ImageFont.load_default(points)
+
+
+def _ink_height(font: Font) -> int:
+    """Rows of an M that are at least half covered; the box that Pillow states is rounded up."""
+    _, _, right, bottom = font.getbbox("M")
+    canvas = Image.new("L", (math.ceil(right) + 2, math.ceil(bottom) + 2))
+    ImageDraw.Draw(canvas).text((0, 0), "M", font=font, fill=255)
+    return int(np.count_nonzero(np.asarray(canvas).max(axis=1) >= 128))
 
 
 def _even(length: float) -> int:
