@@ -101,8 +101,10 @@ def _badge_picture(size: Size) -> Image.Image:
     picture = _rounded_plate(plate)
     if text:
         draw = ImageDraw.Draw(picture)
-        centre = ((plate.width - (right - left)) / 2 - left, (plate.height - (bottom - top)) / 2 - top)
-        draw.text(centre, text, font=font, fill=INK)
+        # Whole pixels: between two rows the letters would be blurred and lose their height.
+        x = round((plate.width - (right - left)) / 2 - left)
+        y = round((plate.height - (bottom - top)) / 2 - top)
+        draw.text((x, y), text, font=font, fill=INK)
     return picture
 
 
@@ -129,8 +131,8 @@ def _slate_picture(size: Size) -> Image.Image:
         left, top, right, bottom = font.getbbox(text)
         if right - left > size.width * 0.9:
             continue  # unreadable text is worse than a calm picture without any
-        x = (size.width - (right - left)) / 2 - left
-        y = size.height / 2 + short * offset - (bottom - top) / 2 - top
+        x = round((size.width - (right - left)) / 2 - left)
+        y = round(size.height / 2 + short * offset - (bottom - top) / 2 - top)
         draw.text((x, y), text, font=font, fill=ink)
     return picture
 
