@@ -109,7 +109,7 @@ def _exists(text: str) -> bool:
 def _path(text: str, error: type[RequestError], known: str) -> Path:
     if not text.strip() or "\0" in text:
         raise error("no file is named", f"use {known}")
-    return Path(text).expanduser()
+    return Path(text)
 
 
 def _strip_authority(rest: str) -> str:

@@ -1,0 +1,115 @@
+"""Photos of any kind as upright 8-bit RGB, without trusting the file."""
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.errors import InputError
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 40_000_000
+"""Largest photo that is decoded: a few crafted bytes can promise gigabytes of pixels."""
+
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif", ".jp2", ".ppm", ".pgm"}
+)
+"""File name endings that count as photos in a folder."""
+
+_SIXTEEN_BIT_MODES = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
+_REMEDY = "use a JPEG or PNG photo that opens in an image viewer"
+
+
+def load_photo(path: Path) -> npt.NDArray[np.uint8]:
+    """The photo as (h, w, 3) uint8 RGB, upright by its EXIF tag, transparency on white.
+
+    Of an animation the first picture is taken. ``InputError`` if the file is missing, no image, damaged, or
+    larger than ``MAX_PIXELS``, which is known from its header before anything is decoded.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    if path.is_dir():
+        raise InputError(f"{path} is a folder", "name a photo in it")
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns of large pictures and odd tags; the size is checked below, the tags do not matter.
+            warnings.simplefilter("ignore")
+            with Image.open(path) as image:
+                _check_size(path, image)
+                return _to_rgb(image)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist", "check the path") from error
+    except PermissionError as error:
+        raise InputError(f"{path} may not be read", "check its permissions") from error
+    except UnidentifiedImageError as error:
+        raise InputError(f"{path} is not an image", _REMEDY) from error
+    except Image.DecompressionBombError as error:
+        raise _too_large(path) from error
+    except InputError:
+        raise
+    except Exception as error:  # border: Pillow's decoders raise whatever damaged bytes lead them to
+        raise InputError(f"{path} is damaged ({_first_line(error)})", _REMEDY) from error
+
+
+def list_photos(folder: Path) -> list[Path]:
+    """The photos of a folder by name; hidden files and other kinds are skipped. ``InputError`` if none."""
+    try:
+        entries = sorted(folder.iterdir())
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} does not exist", "check the path") from error
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read ({error.strerror})", "name a folder of photos") from error
+    photos = [
+        entry
+        for entry in entries
+        if not entry.name.startswith(".") and entry.suffix.lower() in SUFFIXES and entry.is_file()
+    ]
+    if not photos:
+        raise InputError(f"there is no photo in {folder}", "put JPEG or PNG photos into it")
+    return photos
+
+
+def _check_size(path: Path, image: "Image.Image") -> None:
+    if image.width * image.height > MAX_PIXELS:
+        raise _too_large(path)
+
+
+def _too_large(path: Path) -> InputError:
+    return InputError(f"{path} has more than {MAX_PIXELS // 1_000_000} megapixels", "scale it down first")
+
+
+def _to_rgb(image: "Image.Image") -> npt.NDArray[np.uint8]:
+    from PIL import ImageOps
+
+    image.load()
+    upright: Image.Image = ImageOps.exif_transpose(image) or image
+    if upright.mode in _SIXTEEN_BIT_MODES:
+        return _from_sixteen_bit(np.asarray(upright))
+    if upright.mode == "F":
+        values = np.nan_to_num(np.asarray(upright))
+        return _from_sixteen_bit(values * 65535 if values.max(initial=0) <= 1 else values)
+    if upright.has_transparency_data:
+        return _on_white(np.asarray(upright.convert("RGBA")))
+    return np.asarray(upright.convert("RGB"), np.uint8)
+
+
+def _from_sixteen_bit(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
+    """Grey of up to 16 bits as RGB; Pillow's own conversion would clip everything above 255 to white."""
+    depth = 65535 if values.max(initial=0) > 255 else 255
+    grey = np.clip(values.astype(np.float64) * (255 / depth) + 0.5, 0, 255).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
+
+
+def _on_white(rgba: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Straight alpha over white."""
+    alpha = rgba[:, :, 3:].astype(np.uint16)
+    blended = rgba[:, :, :3] * alpha + 255 * (255 - alpha) + 127
+    return (blended // 255).astype(np.uint8)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0] or type(error).__name__

@@ -1,0 +1,112 @@
+"""A virtual camera: other programs see the picture as that of a webcam.
+
+Needs pyvirtualcam, which is under the GPL, version 2; hence it is an optional extra and imported only here,
+when somebody asks for this output.
+"""
+
+import sys
+from typing import Any
+
+import cv2
+import numpy as np
+
+from livefusion.core.errors import DriverError
+from livefusion.core.events import Event
+from livefusion.core.frame import RenderedFrame
+from livefusion.devices.device import Device
+from livefusion.media.formats import OutputFormat
+from livefusion.media.host import Fitter, host_planes
+from livefusion.media.sinks.recolor import Recolorer
+from livefusion.media.sinks.sink import SinkStats
+from livefusion.runtime.stage import StageContext
+
+_LOOPBACK = 'load the module: sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="LiveFusion"'
+_OBS = "install OBS Studio, start its virtual camera once and stop it again"
+REMEDY = _LOOPBACK if sys.platform == "linux" else _OBS
+"""What to do where there is no virtual camera."""
+
+
+class VirtualCameraSink:
+    """Sends I420 pictures of one size, in the colours that webcams have: BT.601, limited range.
+
+    The size is fixed when the camera is opened, because readers do not follow a change; later pictures are
+    fitted into it. ``device`` is the system's name of the camera, the first free one if empty.
+    """
+
+    def __init__(self, device: Device, output: OutputFormat, *, camera: str = "") -> None:
+        self._device = device
+        self._output = output
+        self._camera_name = camera
+        self._camera: Any = None
+        self._fitter = Fitter(output.size)
+        self._recolorer = Recolorer()
+        width, height = output.size.width, output.size.height
+        self._i420 = np.empty((height * 3 // 2, width), np.uint8)
+        self._luma = self._i420[:height]
+        chroma = self._i420[height:].reshape(2, height // 2, width // 2)
+        self._cb, self._cr = chroma[0], chroma[1]
+        self._stats = SinkStats(f"vcam:{camera}")
+
+    @property
+    def stats(self) -> SinkStats:
+        """What was sent so far."""
+        return self._stats
+
+    def open(self, context: StageContext) -> None:
+        """Take the virtual camera. ``DriverError`` if pyvirtualcam or the driver is missing or refuses."""
+        module = _import_pyvirtualcam()
+        size = self._output.size
+        try:
+            self._camera = module.Camera(
+                size.width,
+                size.height,
+                float(self._output.fps),
+                fmt=module.PixelFormat.I420,
+                device=self._camera_name or None,
+            )
+        except (RuntimeError, ValueError, OSError) as error:
+            raise self._failure(_first_line(error)) from error
+
+    def write(self, item: RenderedFrame) -> None:
+        """Send a picture. ``DriverError`` if the driver refuses it."""
+        frame = item.frame
+        planes = self._fitter.fit(*host_planes(self._device, frame), frame.color.range)
+        luma, chroma = self._recolorer.to_webcam(*planes, frame.color)
+        np.copyto(self._luma, luma)
+        cv2.split(chroma, (self._cb, self._cr))
+        try:
+            self._camera.send(self._i420)
+        except (RuntimeError, ValueError, OSError) as error:
+            raise self._failure(_first_line(error)) from error
+        self._stats.frames += 1
+        self._stats.bytes += self._i420.nbytes
+
+    def handle(self, event: Event) -> None:
+        """Do nothing: a change of size is seen in the frames."""
+
+    def close(self) -> None:
+        """Give the virtual camera back."""
+        camera, self._camera = self._camera, None
+        if camera is not None:
+            camera.close()
+
+    def _failure(self, reason: str) -> DriverError:
+        text = f"the virtual camera cannot be used ({reason})"
+        self._stats.errors.append(text)
+        return DriverError(text, REMEDY)
+
+
+def _import_pyvirtualcam() -> Any:
+    try:
+        import pyvirtualcam
+    except ImportError as error:
+        raise DriverError(
+            "virtual cameras need the package pyvirtualcam, which is under the GPL",
+            "install it with the extra: livefusion[vcam]",
+        ) from error
+    return pyvirtualcam
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
