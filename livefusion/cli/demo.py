@@ -55,6 +55,7 @@ def _play(settings: Settings, console: Console) -> None:
 
 def _camera() -> str:
     """The first camera as an input, or the empty text if there is none."""
-    from livefusion.media.sources.camera import list_cameras
+    from livefusion.media.sources.capture import list_cameras
 
-    return "camera:0" if list_cameras() else ""
+    cameras = list_cameras()
+    return f"camera:{cameras[0].device}" if cameras else ""

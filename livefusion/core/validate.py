@@ -27,9 +27,9 @@ def make_settings(values: Mapping[str, Any], called: Mapping[Path, str] | None =
         if fault["type"] == "extra_forbidden":
             raise unknown_setting(".".join(path)) from error
         setting = _setting(path)
-        name = (called or {}).get(setting.path, setting.key) if setting else ".".join(path)
         if setting is None:
-            raise SettingsError(f"{name} is not a value", f"it is a group, write [{name}]") from error
+            raise unknown_setting(".".join(path)) from error
+        name = (called or {}).get(setting.path, setting.key)
         raise SettingsError(
             f"{name} {_shown(fault['input'])} is not valid", f"it is {setting.allowed}"
         ) from error
@@ -38,6 +38,8 @@ def make_settings(values: Mapping[str, Any], called: Mapping[Path, str] | None =
 def unknown_setting(key: str, where: str = "") -> SettingsError:
     """The error for a key that no setting has, with the one that was probably meant."""
     keys = [setting.key for setting in catalogue()]
+    if key in {name.partition(".")[0] for name in keys if "." in name}:
+        return SettingsError(f"{key}{where} is a group of settings, not a value", f"write [{key}]")
     last = key.rsplit(".", 1)[-1]
     namesakes = [name for name in keys if name.rsplit(".", 1)[-1] == last]
     hint = f"did you mean {namesakes[0]}?" if namesakes else did_you_mean(key, keys)

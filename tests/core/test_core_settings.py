@@ -86,7 +86,7 @@ def test_schema_is_complete() -> None:
         ({"device": "gpu"}, "device 'gpu' is not valid: it is auto, cpu, cuda or cuda:N"),
         ({"output": "out.mp4"}, "output 'out.mp4' is not valid: it is texts"),
         ({"safety": {"on_missing_face": "blu"}}, "'blu' is not valid: it is blur, safe, hold or pass"),
-        ({"safety": 3}, "safety is not a value: it is a group, write [safety]"),
+        ({"safety": 3}, "safety is a group of settings, not a value: write [safety]"),
         ({"input": "x" * 99, "fps": "y" * 99}, "fps 'yyy"),
         ({"detect_every": 2}, "there is no setting detect_every: did you mean faces.detect_every?"),
         ({"outputs": []}, "there is no setting outputs: did you mean output?"),

@@ -11,7 +11,7 @@ _NONE = "plug one in and allow this program to use it; `livefusion demo` also wo
 
 def find_cameras() -> list[Finding]:
     """The cameras that ``-i camera:N`` can open."""
-    from livefusion.media.sources.camera import list_cameras
+    from livefusion.media.sources.capture import list_cameras
 
     cameras = list_cameras()
     if not cameras:
