@@ -15,7 +15,7 @@ from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.panic import PanicSwitch
 
 Slate = Callable[[RenderedFrame], RenderedFrame]
-"""Makes the safe picture in the size and colours of the frame it is given; its pixels may be cached."""
+"""Makes the safe picture in the size and colours of the frame it is given, whose pixels it does not read."""
 
 
 class Issue(StrEnum):
@@ -69,6 +69,7 @@ class SinkPacer:
         self._like: RenderedFrame | None = None  # the format that a slate has to have
         self._repeatable = False
         self._slating = False
+        self._stands_in = False  # the last picture issued was none of the source's
         self._due_ns = 0
         self._jumped = False
         self._shift = Fraction(0)
@@ -132,7 +133,7 @@ class SinkPacer:
             if self._jumped and seconds + self._shift < last - 1:
                 self._shift = last + interval - seconds
             # A picture that was repeated stands in for the next one: what comes a hair after it is late.
-            margin = interval / 4 if self._shown.frame.source_id == _PACER else Fraction(0)
+            margin = interval / 4 if self._stands_in else Fraction(0)
             if seconds + self._shift <= last + margin:
                 self._drop("late")
                 return None
@@ -144,6 +145,7 @@ class SinkPacer:
             item = replace(item, frame=replace(item.frame, seq=seq, ts=ts))
         self._shown = self._like = item
         self._repeatable = True
+        self._stands_in = False
         self._due_ns = self._clock.now_ns() + 2 * self._interval_ns
         return item
 
@@ -165,10 +167,10 @@ class SinkPacer:
             ts=ts,
             captured_ns=now_ns,
             epoch=self._epoch,
-            source_id=_PACER,
             trace=FrameTrace(),
         )
         self._shown = replace(picture, frame=frame)
+        self._stands_in = True
         # A sink that was slow gets no burst of repeats to make up for it.
         self._due_ns = max(self._due_ns, now_ns - self._interval_ns) + self._interval_ns
         if self._due_ns <= now_ns:
@@ -197,9 +199,6 @@ class SinkPacer:
 
     def _drop(self, cause: str) -> None:
         self._drops.add(self._mailbox.name, cause)
-
-
-_PACER = "pacer"
 
 
 def _seconds(ts: Timestamp) -> Fraction:

@@ -1,6 +1,8 @@
-"""A clock that stands still until a test moves it."""
+"""Clocks that show what a test wants: one that it moves, and one that moves by being waited on."""
 
+import heapq
 import threading
+from collections.abc import Callable
 
 from livefusion.core.timing import NANOSECONDS
 
@@ -63,3 +65,42 @@ class ScriptedClock:
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._sleepers) >= count, timeout_s):
                 raise TimeoutError(f"{len(self._sleepers)} of {count} threads sleep on the scripted clock")
+
+
+class SoloClock:
+    """A clock for tests of one thread: waiting on it takes no time, it just moves on to the deadline.
+
+    ``script`` puts actions on the way, such as a frame that arrives while the thread waits.
+    """
+
+    def __init__(self, now_ns: int = NANOSECONDS) -> None:
+        self._now_ns = now_ns
+        self._actions: list[tuple[int, int, Callable[[], object]]] = []
+
+    def now_ns(self) -> int:
+        """The time that it is by all the waiting so far."""
+        return self._now_ns
+
+    def script(self, at_ns: int, action: Callable[[], object]) -> None:
+        """Run ``action`` when a wait reaches ``at_ns``."""
+        heapq.heappush(self._actions, (at_ns, len(self._actions), action))
+
+    def wait(self, condition: threading.Condition, timeout_ns: int | None) -> bool:
+        """Move on to the next action or to the deadline, whichever comes first; False for the deadline.
+
+        ``TimeoutError`` if there is neither: the thread would wait for ever.
+        """
+        deadline_ns = None if timeout_ns is None else self._now_ns + max(0, timeout_ns)
+        if self._actions and (deadline_ns is None or self._actions[0][0] <= deadline_ns):
+            at_ns, _, action = heapq.heappop(self._actions)
+            self._now_ns = max(self._now_ns, at_ns)
+            condition.release()
+            try:
+                action()
+            finally:
+                condition.acquire()
+            return True
+        if deadline_ns is None:
+            raise TimeoutError("nothing is scripted that would end this wait")
+        self._now_ns = deadline_ns
+        return False

@@ -147,7 +147,7 @@ class FaultPlan:
 
     def __init__(self, faults: Mapping[int, Fault], late_ns: int = 0) -> None:
         self.late_ns = late_ns
-        self.injected: list[Fault] = []
+        self.injected: list[tuple[int, Fault]] = []
         self._faults = dict(faults)
         self._calls = 0
         self._lock = threading.Lock()
@@ -162,13 +162,13 @@ class FaultPlan:
         faults = {call: rng.choice(kinds) for call in range(calls) if rng.random() < rate}
         return FaultPlan(faults, late_ns)
 
-    def next(self) -> Fault | None:
-        """The fault of this call, if it meets one."""
+    def next(self, seq: int) -> Fault | None:
+        """The fault of this call, for item ``seq``, if it meets one; noted in ``injected``."""
         with self._lock:
             fault = self._faults.get(self._calls)
             self._calls += 1
             if fault is not None:
-                self.injected.append(fault)
+                self.injected.append((seq, fault))
             return fault
 
     def stall(self) -> None:
@@ -196,7 +196,7 @@ class FailingStage(NullStage):
 
     def process(self, item: Any) -> Any:
         """The item, or a fault."""
-        fault = self._plan.next()
+        fault = self._plan.next(item.seq)
         if fault is Fault.STALL:
             self._plan.stall()
         elif fault is Fault.LATE and self._never is not None:
