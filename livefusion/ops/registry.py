@@ -52,5 +52,11 @@ RASTER_UV = OperatorSpec(
     writes=("map", "cover", "zbuffer"),
 )
 SAMPLE_UV = OperatorSpec("sample_uv", "raster", reads=("map", "cover", "texture"), writes=("patch",))
-COLOUR_STATS = OperatorSpec("colour_stats", "colour", reads=("patch", "luma", "chroma"), writes=("stats",))
-COLOUR_TRANSFER = OperatorSpec("colour_transfer", "colour", reads=("patch", "stats"), writes=("patch",))
+COLOUR_STATS = OperatorSpec(
+    "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
+)
+LIGHT_FIELD = OperatorSpec("light_field", "colour", reads=("cells", "stats"), writes=("light",))
+COLOUR_TRANSFER = OperatorSpec(
+    "colour_transfer", "colour", reads=("patch", "stats", "light"), writes=("patch",)
+)
+SCALE_ALPHA = OperatorSpec("scale_alpha", "mask", reads=("patch",), writes=("patch",))

@@ -1,0 +1,144 @@
+"""Giving a patch the colours and the light of the frame below it."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+CELL = 8
+"""Side of the squares, in pixels, over which light is averaged."""
+FIRM_ALPHA = 0.9
+"""Alpha from which a sample counts for the statistics: the feathered border may lie on hair or background."""
+FEWEST_SAMPLES = 20
+"""Fewer firm 2 × 2 samples than this leave the statistics as they are."""
+GAIN_LIMITS = (0.7, 1.4)
+"""Bounds of the contrast change: beyond them noise or a flat patch would be blown up."""
+LIGHT_PASSES = 3
+"""Box blurs that together stand for a Gaussian."""
+
+_SPREAD_FLOOR = 1e-3
+_WEIGHT_FLOOR = 1e-2
+
+
+def colour_stats(
+    *,
+    patch: npt.NDArray[np.uint8],
+    luma: npt.NDArray[np.uint8],
+    chroma: npt.NDArray[np.uint8],
+    x: int,
+    y: int,
+    momentum: float,
+    stats: npt.NDArray[np.float32],
+    cells: npt.NDArray[np.float32],
+) -> None:
+    """Measure the colours of a patch and of the frame under it, over squares of 2 × 2 pixels.
+
+    ``patch`` is (h, w, 4) uint8 Y, Cb, Cr, alpha with even sides; its top-left pixel lies at even ``x``,
+    ``y`` of the NV12 planes ``luma`` and ``chroma``. ``stats`` (3, 4) float32 holds, for Y, Cb and Cr, mean
+    and standard deviation of the patch, then of the frame, over firm samples; new values are mixed into old
+    ones by 1 − ``momentum``, and replace them if it is 0. ``cells`` (⌈h/8⌉, ⌈w/8⌉, 7) float32 gets, for
+    each square of 8 × 8 pixels, the sum of alpha in [0, 1] and the alpha-weighted sums of the patch's and of
+    the frame's Y, Cb, Cr, in samples.
+    """
+    height, width = patch.shape[:2]
+    window = luma[y : y + height, x : x + width]
+    frame: Any = np.dstack(
+        [_quads(window), chroma[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2].astype(np.float64)]
+    )
+    drawn = np.dstack([_quads(patch[..., channel]) for channel in range(4)])
+    alpha = drawn[..., 3] / 255
+    values = np.dstack([np.ones_like(alpha), drawn[..., :3], frame]) * alpha[..., None]
+    side = CELL // 2
+    padding = [(0, -size % side) for size in alpha.shape] + [(0, 0)]
+    padded = np.pad(values, padding)
+    rows, columns = padded.shape[0] // side, padded.shape[1] // side
+    cells[...] = padded.reshape(rows, side, columns, side, 7).sum(axis=(1, 3))
+
+    firm = alpha >= FIRM_ALPHA
+    if firm.sum() < FEWEST_SAMPLES:
+        return
+    below, above = frame[firm], drawn[firm][:, :3]
+    new = np.column_stack([above.mean(axis=0), above.std(axis=0), below.mean(axis=0), below.std(axis=0)])
+    stats[...] = new if momentum == 0 else momentum * stats + (1 - momentum) * new
+
+
+def _quads(plane: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """Means of 2 × 2 pixels."""
+    height, width = plane.shape
+    means: npt.NDArray[np.float64] = plane.reshape(height // 2, 2, width // 2, 2).mean(axis=(1, 3))
+    return means
+
+
+def light_field(
+    *,
+    cells: npt.NDArray[np.float32],
+    stats: npt.NDArray[np.float32],
+    radius: int,
+    light: npt.NDArray[np.float32],
+) -> None:
+    """Find how the light of the frame differs from that of the matched patch, at low frequency.
+
+    ``cells`` and ``stats`` are as ``colour_stats`` leaves them. Writes ``light`` (rows, columns, 3) float32:
+    what to add to the matched Y, Cb and Cr in the middle of each cell, blurred by three boxes of side
+    2 · ``radius`` + 1 cells and normalised by the alpha under them.
+    """
+    shift, gain = matching(stats)
+    weight = cells[..., :1].astype(np.float64)
+    difference = cells[..., 4:7] - (cells[..., 1:4] * gain + shift * weight)
+    blurred = np.concatenate([difference, weight], axis=-1)
+    for _ in range(LIGHT_PASSES):
+        blurred = _box(_box(blurred, radius, 0), radius, 1)
+    side = (2 * radius + 1) ** (2 * LIGHT_PASSES)
+    blurred /= side
+    light[...] = blurred[..., :3] / (blurred[..., 3:] + _WEIGHT_FLOOR)
+
+
+def _box(values: npt.NDArray[np.float64], radius: int, axis: int) -> npt.NDArray[np.float64]:
+    """Sums over 2 · radius + 1 neighbours along an axis, zero outside."""
+    padding = [(0, 0)] * values.ndim
+    padding[axis] = (radius, radius)
+    padded = np.pad(values, padding)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=axis)
+    sums: npt.NDArray[np.float64] = windows.sum(axis=-1)
+    return sums
+
+
+def matching(stats: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Shift and gain, (3,) each, that carry the patch's mean and spread onto the frame's."""
+    mean, spread, wanted_mean, wanted_spread = stats.astype(np.float64).T
+    gain = np.clip((wanted_spread + _SPREAD_FLOOR) / (spread + _SPREAD_FLOOR), *GAIN_LIMITS)
+    return wanted_mean - gain * mean, gain
+
+
+def colour_transfer(
+    *,
+    patch: npt.NDArray[np.uint8],
+    stats: npt.NDArray[np.float32],
+    light: npt.NDArray[np.float32],
+    strength: float,
+) -> None:
+    """Match the colours of a patch by ``stats`` and add ``strength`` times the light field, in place.
+
+    The light is interpolated bilinearly between the middles of its cells. Results are rounded to nearest and
+    clipped to 0–255; alpha, and colours where alpha is 0, stay.
+    """
+    shift, gain = matching(stats)
+    height, width = patch.shape[:2]
+    rows, top_share = _between_cells(height, light.shape[0])
+    columns, left_share = _between_cells(width, light.shape[1])
+    upper = light[rows][:, columns] * (1 - left_share)[None, :, None]
+    upper += light[rows][:, columns + 1 * (light.shape[1] > 1)] * left_share[None, :, None]
+    lower_rows = rows + 1 * (light.shape[0] > 1)
+    lower = light[lower_rows][:, columns] * (1 - left_share)[None, :, None]
+    lower += light[lower_rows][:, columns + 1 * (light.shape[1] > 1)] * left_share[None, :, None]
+    added = upper * (1 - top_share)[:, None, None] + lower * top_share[:, None, None]
+    matched = patch[..., :3] * gain + shift + strength * added
+    visible = patch[..., 3] > 0
+    patch[visible, :3] = np.clip(matched + 0.5, 0, 255)[visible].astype(np.uint8)
+
+
+def _between_cells(size: int, cells: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    """For each pixel, the cell whose middle lies before it and the share of the next one."""
+    place = np.clip((np.arange(size) - (CELL - 1) / 2) / CELL, 0, cells - 1)
+    first = np.minimum(place.astype(np.intp), max(cells - 2, 0))
+    return first, place - first

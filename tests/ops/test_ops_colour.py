@@ -1,0 +1,106 @@
+"""The colour operators: the CPU bodies against the reference, and what both must hold."""
+
+import numpy as np
+import pytest
+
+from livefusion.ops.reference.colour import matching
+from livefusion.ops.registry import COLOUR_STATS, COLOUR_TRANSFER, LIGHT_FIELD, SCALE_ALPHA
+
+pytestmark = pytest.mark.unit
+
+KINDS = ("reference", "cpu")
+HEIGHT, WIDTH = 38, 54
+
+
+def _scene(seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    patch = rng.integers(60, 200, (HEIGHT, WIDTH, 4), dtype=np.uint8)
+    ys, xs = np.mgrid[0:HEIGHT, 0:WIDTH]
+    middle = np.hypot((xs - WIDTH / 2) / WIDTH, (ys - HEIGHT / 2) / HEIGHT)
+    patch[..., 3] = np.clip((0.5 - middle) * 1000, 0, 255)
+    return {
+        "patch": patch,
+        "luma": rng.integers(0, 256, (80, 120), dtype=np.uint8),
+        "chroma": rng.integers(0, 256, (40, 60, 2), dtype=np.uint8),
+    }
+
+
+def _measure(kind: str, scene: dict[str, np.ndarray], momentum: float, stats: np.ndarray) -> np.ndarray:
+    cells = np.full((5, 7, 7), np.nan, np.float32)
+    COLOUR_STATS.body(kind)(**scene, x=22, y=14, momentum=momentum, stats=stats, cells=cells)
+    return cells
+
+
+def _colour(kind: str, scene: dict[str, np.ndarray], strength: float, radius: int = 1) -> np.ndarray:
+    stats = np.full((3, 4), np.nan, np.float32)
+    cells = _measure(kind, scene, 0.0, stats)
+    light = np.full((5, 7, 3), np.nan, np.float32)
+    LIGHT_FIELD.body(kind)(cells=cells, stats=stats, radius=radius, light=light)
+    patch = scene["patch"].copy()
+    COLOUR_TRANSFER.body(kind)(patch=patch, stats=stats, light=light, strength=strength)
+    return patch
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.85])
+def test_cpu_measures_what_the_reference_measures(momentum: float) -> None:
+    scene, start = _scene(0), np.full((3, 4), 50, np.float32)
+    results = []
+    for kind in KINDS:
+        stats = start.copy()
+        results.append((_measure(kind, scene, momentum, stats), stats))
+    np.testing.assert_allclose(results[1][0], results[0][0], rtol=1e-5, atol=1e-2)
+    np.testing.assert_allclose(results[1][1], results[0][1], rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize(("strength", "radius"), [(0.0, 1), (0.8, 1), (1.0, 9)])
+def test_cpu_colours_as_the_reference_colours(strength: float, radius: int) -> None:
+    wanted, got = (_colour(kind, _scene(1), strength, radius).astype(int) for kind in KINDS)
+    assert np.abs(wanted - got).max() <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_patch_of_one_colour_takes_the_colour_of_the_frame(kind: str) -> None:
+    scene = _scene(2)
+    scene["patch"][..., :3] = (90, 100, 150)
+    scene["luma"][:] = 160
+    scene["chroma"][:] = (120, 140)
+    patch = _colour(kind, scene, 1.0)
+    visible = patch[..., 3] > 0
+    assert np.abs(patch[visible][:, :3].astype(int) - (160, 120, 140)).max() <= 1
+    assert (patch[~visible] == scene["patch"][~visible]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_light_from_one_side_is_taken_over(kind: str) -> None:
+    scene = _scene(3)
+    scene["patch"][..., :3] = 128
+    scene["chroma"][:] = 128
+    scene["luma"][:] = np.linspace(60, 200, 120).astype(np.uint8)
+    lit, flat = _colour(kind, scene, 1.0)[..., 0].astype(int), _colour(kind, scene, 0.0)[..., 0].astype(int)
+    row = HEIGHT // 2
+    assert lit[row, -8] - lit[row, 8] > 15
+    assert flat[row, -8] == flat[row, 8]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_few_samples_leave_the_statistics(kind: str) -> None:
+    scene = _scene(4)
+    scene["patch"][..., 3] = 0
+    stats = np.arange(12, dtype=np.float32).reshape(3, 4)
+    cells = _measure(kind, scene, 0.0, stats)
+    assert (stats.ravel() == np.arange(12)).all()
+    assert (cells == 0).all()
+
+
+def test_statistics_of_zero_change_nothing() -> None:
+    shift, gain = matching(np.zeros((3, 4), np.float32))
+    assert shift.tolist() == [0, 0, 0]
+    assert gain.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_alpha_is_scaled_and_colours_stay(kind: str) -> None:
+    patch = np.arange(256, dtype=np.uint8).repeat(4).reshape(16, 16, 4)
+    SCALE_ALPHA.body(kind)(patch=patch, factor=0.5)
+    assert patch[..., 3].ravel().tolist() == [(value + 1) // 2 for value in range(256)]
+    assert (patch[..., 0].ravel() == np.arange(256)).all()
