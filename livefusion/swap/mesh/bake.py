@@ -1,0 +1,159 @@
+"""From photos to a texture: each is unwrapped onto the UV map, its hidden side filled, and views merged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.face import Landmarks
+from livefusion.ops.registry import RASTER_UV
+from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT, Floats, canonical_mesh
+from livefusion.swap.mesh.mask import smoothstep
+from livefusion.swap.mesh.shape import vertex_normals
+
+Rgb = npt.NDArray[np.uint8]
+
+# Blurs, in texels of a 1024 texture.
+_FACING_BLUR = 12
+_TONE_BLUR = 40
+_DELIGHT_BLUR = 90
+# A texel is taken from the mirrored half when that half looks more towards the camera by this much.
+_MIRROR_MARGIN, _MIRROR_SLOPE = 0.25, 14.0
+_MIRROR_TONE = 0.5
+# Facing below the first counts for nothing in a merge of views.
+_MERGE_FACING = (0.15, 0.6)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourcePhoto:
+    """A photo of one face: ``rgb`` (h, w, 3) uint8 and its (478, 3) ``landmarks`` in pixels of the photo."""
+
+    rgb: Rgb
+    landmarks: Landmarks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A photo unwrapped: ``rgb`` (1024, 1024, 3) uint8; ``facing`` (1024, 1024) float32 in [0, 1], 1 where
+    the skin looked straight into the camera; ``shape`` (468, 3) float32, the mesh in photo pixels."""
+
+    rgb: Rgb
+    facing: Floats
+    shape: Floats
+
+
+def unwrap(photo: SourcePhoto) -> View:
+    """Unwrap a photo onto the UV map and fill the far side of a turned head from the near one."""
+    points = photo.landmarks[:VERTEX_COUNT].astype(np.float32)
+    rgb, points_on_rgb = _no_larger_than_texture(photo.rgb, points)
+    texels = draw_on_texture(points_on_rgb[:, :2])
+    nothing = np.empty(0, np.float32)  # the second map, which a two-channel first one replaces
+    flat = np.asarray(
+        cv2.remap(rgb, texels, nothing, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE), np.uint8
+    )
+    flat[~inside_outline()] = flat[inside_outline()].mean(axis=0)  # blurs must not drag the background in
+    facing = _facing(points)
+    return View(_fill_from_mirror(flat, facing), facing, points)
+
+
+def merge(views: Sequence[View]) -> Rgb:
+    """One texture of several views: weighted by facing, and from three views on a per-texel weighted median.
+
+    Colours of all views are first brought to the mean tone, so that exposure does not show as patches.
+    """
+    if len(views) == 1:
+        return views[0].rgb
+    stack = _same_tone([view.rgb for view in views])
+    weights = np.stack([smoothstep(view.facing, *_MERGE_FACING) for view in views]) + np.float32(0.02)
+    if len(views) == 2:
+        merged = (stack * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[..., None]
+    else:
+        merged = _weighted_median(stack, weights)
+    return np.asarray(np.clip(merged + 0.5, 0, 255), np.uint8)
+
+
+def delight(rgb: Rgb) -> Rgb:
+    """Take the lowest frequencies out of a texture, in Lab, keeping its mean: baked light and shadow go."""
+    lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
+    low = cv2.GaussianBlur(lab, (0, 0), _DELIGHT_BLUR)
+    lab += low.mean(axis=(0, 1)) - low
+    return np.asarray(cv2.cvtColor(np.clip(lab, 0, 255).astype(np.uint8), cv2.COLOR_LAB2RGB), np.uint8)
+
+
+@cache
+def inside_outline() -> npt.NDArray[np.bool_]:
+    """(1024, 1024): True where the mesh covers the UV map."""
+    covered: npt.NDArray[np.bool_] = draw_on_texture(np.ones((VERTEX_COUNT, 2), np.float32))[..., 0] > 0
+    return covered
+
+
+def draw_on_texture(values: Floats) -> Floats:
+    """(1024, 1024, 2): two numbers a vertex, (468, 2), interpolated over the UV map; 0 outside the mesh."""
+    mesh = canonical_mesh()
+    side = (TEXTURE_SIZE, TEXTURE_SIZE)
+    drawn = np.zeros((*side, 2), np.float32)
+    RASTER_UV.body("cpu")(
+        vertices=mesh.texels(),
+        depth=np.zeros(VERTEX_COUNT, np.float32),
+        uv=np.ascontiguousarray(values, np.float32),
+        weight=np.ones(VERTEX_COUNT, np.float32),
+        triangles=mesh.triangles,
+        map=drawn,
+        cover=np.empty(side, np.float32),
+        zbuffer=np.empty(side, np.float32),
+    )
+    return drawn
+
+
+def _no_larger_than_texture(rgb: Rgb, points: Floats) -> tuple[Rgb, Floats]:
+    """A photo in which the face is at most as wide as the texture: a larger one would alias."""
+    factor = TEXTURE_SIZE / float(np.ptp(points[:, 0]))
+    if factor >= 1:
+        return rgb, points
+    size = (max(2, round(rgb.shape[1] * factor)), max(2, round(rgb.shape[0] * factor)))
+    scale = np.array([size[0] / rgb.shape[1], size[1] / rgb.shape[0], factor], np.float32)
+    moved = points.copy()
+    moved[:, :2] += 0.5
+    moved *= scale
+    moved[:, :2] -= 0.5
+    return np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8), moved
+
+
+def _facing(points: Floats) -> Floats:
+    towards = np.clip(-vertex_normals(points)[:, 2], 0, 1)
+    drawn = draw_on_texture(np.column_stack([towards, towards]))[..., 0]
+    return np.asarray(cv2.GaussianBlur(drawn, (0, 0), _FACING_BLUR), np.float32)
+
+
+def _fill_from_mirror(flat: Rgb, facing: Floats) -> Rgb:
+    """Replace what looked away from the camera by its mirror image, at the tone of its own side."""
+    own = 1 / (1 + np.exp(-(facing - facing[:, ::-1] + _MIRROR_MARGIN) * _MIRROR_SLOPE))
+    mirrored = flat[:, ::-1].astype(np.float32)
+    tone = cv2.GaussianBlur(flat.astype(np.float32), (0, 0), _TONE_BLUR)
+    mirrored += _MIRROR_TONE * (tone - tone[:, ::-1])
+    filled = flat * own[..., None] + mirrored * (1 - own[..., None])
+    return np.asarray(np.clip(filled + 0.5, 0, 255), np.uint8)
+
+
+def _same_tone(textures: Sequence[Rgb]) -> Floats:
+    """(n, 1024, 1024, 3) float32: the textures, shifted so that all have the mean colour of all."""
+    stack = np.stack(textures).astype(np.float32)
+    means = stack.mean(axis=(1, 2), keepdims=True)
+    stack += means.mean(axis=0) - means
+    return stack
+
+
+def _weighted_median(stack: Floats, weights: Floats) -> Floats:
+    """Per texel and channel, the value at which half of the weight is reached; row by row to stay small."""
+    merged = np.empty(stack.shape[1:], np.float32)
+    for row in range(stack.shape[1]):
+        order = np.argsort(stack[:, row], axis=0)
+        values = np.take_along_axis(stack[:, row], order, axis=0)
+        share = np.take_along_axis(np.broadcast_to(weights[:, row, :, None], values.shape), order, axis=0)
+        reached = np.cumsum(share, axis=0)
+        middle = np.argmax(reached >= 0.5 * reached[-1], axis=0)
+        merged[row] = np.take_along_axis(values, middle[None], axis=0)[0]
+    return merged

@@ -1,0 +1,103 @@
+"""The memory that meshes are drawn in: grown in steps, used again for every frame."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.geometry import Region
+from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.swap.mesh.canonical import VERTEX_COUNT
+
+STEP_PIXELS = 1 << 16
+"""Memory grows by steps of so many pixels: a face that comes nearer would else grow it every frame."""
+_STAGING_SLOTS = 3
+"""As many frames may be under way on a device while the host fills the next slot."""
+
+
+class Canvas:
+    """Map, cover and depth of whatever face is drawn now; one stream uses it, face after face."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._capacity = 0
+        self._map: Array = None
+        self._cover: Array = None
+        self._zbuffer: Array = None
+
+    def views(self, height: int, width: int) -> tuple[Array, Array, Array]:
+        """Contiguous (h, w, 2), (h, w) and (h, w) float32 arrays."""
+        shape, pixels = (height, width), width * height
+        if pixels > self._capacity:
+            self._capacity = _stepped(pixels)
+            self._map = self._device.empty((self._capacity * 2,), np.float32)
+            self._cover = self._device.empty((self._capacity,), np.float32)
+            self._zbuffer = self._device.empty((self._capacity,), np.float32)
+        return (
+            self._map[: pixels * 2].reshape(*shape, 2),
+            self._cover[:pixels].reshape(shape),
+            self._zbuffer[:pixels].reshape(shape),
+        )
+
+
+class PatchMemory:
+    """The pixels of one track's patch, and the texture level it was drawn from last."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._capacity = 0
+        self._pixels: Array = None
+        self.level: int | None = None
+
+    def view(self, region: Region) -> Array:
+        """A contiguous (h, w, 4) uint8 array for a region."""
+        pixels = region.width * region.height
+        if pixels > self._capacity:
+            self._capacity = _stepped(pixels)
+            self._pixels = self._device.empty((self._capacity * 4,), np.uint8)
+        return self._pixels[: pixels * 4].reshape(region.height, region.width, 4)
+
+
+@dataclass(slots=True)
+class _Slot:
+    host: tuple[npt.NDArray[Any], ...]
+    device: tuple[Array, ...]
+    used: Event | None = None
+
+
+class VertexUpload:
+    """Carries vertices, depths and weights to the device through pinned memory, without waiting for it."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._next = 0
+        shapes: tuple[tuple[int, ...], ...] = ((VERTEX_COUNT, 2), (VERTEX_COUNT,), (VERTEX_COUNT,))
+        self._slots = [
+            _Slot(
+                tuple(device.pinned(shape, np.float32) for shape in shapes),
+                tuple(device.empty(shape, np.float32) for shape in shapes),
+            )
+            for _ in range(_STAGING_SLOTS)
+        ]
+
+    def send(
+        self, mesh: npt.NDArray[np.float32], weight: npt.NDArray[np.float32], region: Region, stream: Stream
+    ) -> tuple[Array, Array, Array]:
+        """The (468, 3) mesh in pixels of the region as vertices, depth and weight on the device."""
+        slot = self._slots[self._next]
+        self._next = (self._next + 1) % len(self._slots)
+        if slot.used is not None:
+            slot.used.synchronize()
+        vertices, depth, weights = slot.host
+        np.subtract(mesh[:, :2], (region.x, region.y), out=vertices, casting="same_kind")
+        depth[:] = mesh[:, 2]
+        weights[:] = weight
+        for target, source in zip(slot.device, slot.host, strict=True):
+            self._device.copy(target, source, stream)
+        slot.used = stream.record()
+        return slot.device[0], slot.device[1], slot.device[2]
+
+
+def _stepped(pixels: int) -> int:
+    return -(-pixels // STEP_PIXELS) * STEP_PIXELS

@@ -1,0 +1,164 @@
+"""The built-in swap engine: the identity's texture on the performer's mesh."""
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.color import ColorInfo, Matrix, Range
+from livefusion.core.errors import GraphError
+from livefusion.core.face import FaceTrack, Identity
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Box, Region
+from livefusion.core.patch import Patch
+from livefusion.core.settings import SwapSettings
+from livefusion.devices.device import Array, Device, Stream
+from livefusion.ops.registry import RASTER_UV, SAMPLE_UV
+from livefusion.swap.mesh.canonical import canonical_mesh
+from livefusion.swap.mesh.canvas import Canvas, PatchMemory, VertexUpload
+from livefusion.swap.mesh.shape import SourceShape
+from livefusion.swap.mesh.texture import Level, choose_level, to_levels
+from livefusion.swap.mesh.visible import visible_triangles
+
+_log = logging.getLogger(__name__)
+
+MOST_TRACKS = 16
+"""Patches are kept for so many tracks; the one that was drawn least recently makes room."""
+MOST_IDENTITIES = 8
+"""A prepared identity holds about 11 MB; the one prepared least recently makes room."""
+USUAL_COLORS = (ColorInfo(), ColorInfo(matrix=Matrix.BT601))
+"""Colour descriptions that textures are converted to when they are prepared; others are on first use."""
+
+
+@dataclass(slots=True, eq=False)
+class _Prepared:
+    identity: Identity
+    shape: SourceShape
+    triangles: Array
+    corners: npt.NDArray[np.int32]
+    levels: dict[tuple[Matrix, Range], list[Level]] = field(default_factory=dict)
+
+
+class MeshEngine:
+    """Draws identities on tracked faces (``swap.engine.SwapEngine``)."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._upload_stream = device.stream("textures")
+        self._canvas = Canvas(device)
+        self._vertices = VertexUpload(device)
+        self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
+        self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """``mesh``."""
+        return "mesh"
+
+    def prepare(self, identity: Identity) -> None:
+        """Convert and upload the texture of an identity. ``ModelError`` if the canonical mesh is missing."""
+        with self._lock:
+            known = self._prepared.get(identity.id)
+        if known is not None and known.identity is identity:
+            return
+        triangles = visible_triangles(identity.texture[..., 3])
+        prepared = _Prepared(
+            identity,
+            SourceShape(identity.shape),
+            self._device.empty(triangles.shape, np.int32),
+            np.unique(triangles).astype(np.int32),
+        )
+        self._device.copy(prepared.triangles, triangles, self._upload_stream)
+        for color in USUAL_COLORS:
+            self._convert(prepared, color)
+        self._upload_stream.synchronize()
+        with self._lock:
+            self._prepared[identity.id] = prepared
+            while len(self._prepared) > MOST_IDENTITIES:
+                self._prepared.popitem(last=False)
+        _log.debug("identity %s is ready, %d triangles show", identity.id, len(triangles))
+
+    def warm_up(self) -> None:
+        """Compile the operators by drawing one triangle."""
+        stream, region = self._device.stream("warm-up"), Region(0, 0, 2, 2)
+        triangles = self._device.empty((1, 3), np.int32)
+        self._device.copy(triangles, np.zeros((1, 3), np.int32), stream)
+        level = to_levels(np.zeros((1024, 1024, 4), np.uint8), ColorInfo(), self._device, stream)[-1]
+        mesh, weight = canonical_mesh().vertices, np.zeros(len(canonical_mesh().vertices), np.float32)
+        posed = self._vertices.send(mesh, weight, region, stream)
+        self._draw(posed, triangles, level, PatchMemory(self._device).view(region), stream)
+        stream.synchronize()
+
+    def swap(
+        self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
+    ) -> Patch | None:
+        """The identity's face over ``track`` as the protocol says; they live until its next swap."""
+        if track.landmarks is None:
+            raise GraphError(f"track {track.id} cannot be swapped without landmarks")
+        prepared = self._find(identity)
+        mesh, weight = prepared.shape.onto(track.landmarks, settings.shape)
+        shown = mesh[prepared.corners]
+        region = Region.covering(Box.around(shown), frame.size)
+        if region.empty:
+            return None
+        memory = self._memory(track.id)
+        memory.level = choose_level(float(np.ptp(shown[:, 0])), memory.level)
+        level = self._levels(prepared, frame.color)[memory.level]
+        posed = self._vertices.send(mesh, weight, region, stream)
+        pixels = memory.view(region)
+        self._draw(posed, prepared.triangles, level, pixels, stream)
+        return Patch(region, pixels, stream.record())
+
+    def _draw(
+        self,
+        posed: tuple[Array, Array, Array],
+        triangles: Array,
+        level: Level,
+        pixels: Array,
+        stream: Stream,
+    ) -> None:
+        vertices, depth, weight = posed
+        texels, cover, zbuffer = self._canvas.views(pixels.shape[0], pixels.shape[1])
+        raster = {
+            "vertices": vertices,
+            "depth": depth,
+            "uv": level.uv,
+            "weight": weight,
+            "triangles": triangles,
+            "map": texels,
+            "cover": cover,
+            "zbuffer": zbuffer,
+        }
+        self._device.launch(RASTER_UV, raster, stream)
+        sample = {"map": texels, "cover": cover, "texture": level.texels, "patch": pixels}
+        self._device.launch(SAMPLE_UV, sample, stream)
+
+    def _find(self, identity: Identity) -> _Prepared:
+        with self._lock:
+            prepared = self._prepared.get(identity.id)
+        if prepared is None or prepared.identity is not identity:
+            raise GraphError(f"identity {identity.id} was not prepared")
+        return prepared
+
+    def _memory(self, track_id: int) -> PatchMemory:
+        memory = self._patches.pop(track_id, None) or PatchMemory(self._device)
+        self._patches[track_id] = memory
+        while len(self._patches) > MOST_TRACKS:
+            self._patches.popitem(last=False)
+        return memory
+
+    def _levels(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
+        levels = prepared.levels.get((color.matrix, color.range))
+        if levels is None:
+            levels = self._convert(prepared, color)
+            self._upload_stream.synchronize()
+        return levels
+
+    def _convert(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
+        levels = to_levels(prepared.identity.texture, color, self._device, self._upload_stream)
+        prepared.levels[color.matrix, color.range] = levels
+        return levels

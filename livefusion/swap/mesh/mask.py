@@ -1,0 +1,75 @@
+"""Which part of a texture covers the performer: the texture's alpha, drawn once on the UV map.
+
+The mesh spans the eyes, so a hole in the alpha follows the performer's lids by itself, and a feather needs no
+blur of the live picture. The mouth is left out of the mesh (``visible``).
+"""
+
+from functools import cache
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.swap.mesh.canonical import (
+    BROW_CRESTS,
+    FOREHEAD_TOP,
+    LEFT_EYE,
+    OVAL,
+    RIGHT_EYE,
+    TEXTURE_SIZE,
+    Floats,
+    canonical_mesh,
+)
+
+# All lengths are shares of the texture's side, which a face fills.
+_FEATHER_START, _FEATHER_WIDTH = 0.012, 0.11
+_HOLE_FEATHER = 0.008
+# 0 at the brow, 1 at the top of the outline: the patch is full up to the first and gone at the second.
+_FOREHEAD_FULL, _FOREHEAD_GONE = 0.30, 0.80
+_SUBPIXEL_BITS = 4
+
+
+def smoothstep(values: npt.NDArray[np.floating], low: float, high: float) -> Floats:
+    """0 below ``low``, 1 above ``high``, with level ends between."""
+    share = np.clip((values - low) / (high - low), 0, 1)
+    return np.asarray(share * share * (3 - 2 * share), np.float32)
+
+
+@cache
+def face_mask() -> Floats:
+    """(1024, 1024) in [0, 1]: feathered inside the outline, fading on the forehead, open at the eyes."""
+    inside = _polygon(OVAL)
+    distance = cv2.distanceTransform((inside > 0.5).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    mask = smoothstep(distance / TEXTURE_SIZE, _FEATHER_START, _FEATHER_START + _FEATHER_WIDTH)
+    mask = np.asarray(mask * forehead_fade(), np.float32)
+    for ring in (LEFT_EYE, RIGHT_EYE):
+        hole = cv2.GaussianBlur(_polygon(ring), (0, 0), _HOLE_FEATHER * TEXTURE_SIZE)
+        # The hole itself is wholly open; the soft edge lies outside it, on the lid.
+        mask = np.asarray(mask * (1 - np.clip(2 * hole, 0, 1)), np.float32)
+    return mask
+
+
+@cache
+def forehead_fade() -> Floats:
+    """(1024, 1) in [0, 1]: 1 up to above the brows, 0 below the hairline."""
+    height = forehead_height()
+    return 1 - smoothstep(height, _FOREHEAD_FULL, _FOREHEAD_GONE)
+
+
+@cache
+def forehead_height() -> Floats:
+    """(1024, 1): 0 at the height of the brows, 1 at the top of the outline, negative below the brows."""
+    places = canonical_mesh().texels()
+    brow = float(np.mean([places[index, 1] for index in BROW_CRESTS]))
+    top = float(places[FOREHEAD_TOP, 1])
+    rows = np.arange(TEXTURE_SIZE, dtype=np.float32)[:, None]
+    height: Floats = (rows - brow) / (top - brow)
+    return height
+
+
+def _polygon(ring: tuple[int, ...]) -> Floats:
+    """(1024, 1024) in [0, 1]: 1 inside a ring of vertices, antialiased."""
+    corners = np.round(canonical_mesh().texels()[list(ring)] * (1 << _SUBPIXEL_BITS)).astype(np.int32)
+    image = np.zeros((TEXTURE_SIZE, TEXTURE_SIZE), np.uint8)
+    cv2.fillPoly(image, [corners], 255, cv2.LINE_AA, _SUBPIXEL_BITS)
+    return np.asarray(image, np.float32) / np.float32(255)

@@ -1,0 +1,135 @@
+"""Whose shape the new face has: the source's mesh, posed onto the performer's and mixed into it."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.swap.mesh.canonical import (
+    INNER_LIPS,
+    LEFT_EYE,
+    OUTER_EYE_CORNERS,
+    OVAL,
+    RIGHT_EYE,
+    RIGID,
+    VERTEX_COUNT,
+    Floats,
+    canonical_mesh,
+)
+
+Doubles = npt.NDArray[np.float64]
+
+# In units of the distance between the outer eye corners: (full stop of the mix, width of its return).
+_MOUTH_REACH = (0.25, 0.35)
+_EYE_REACH = (0.10, 0.20)
+_OVAL_SHARE = 0.3
+"""At the outline most of the performer's shape stays: neck and hair are the performer's."""
+_OVAL_REACH = 0.15
+# A vertex whose normal has this much of it towards the viewer starts to show, and shows fully.
+_FACING = (0.18, 0.55)
+_NORMAL_ROUNDS = 8
+_INNER_LIPS = list(INNER_LIPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A similarity in space: ``scale`` · ``rotation`` · (point − ``origin``) + ``to``."""
+
+    scale: float
+    rotation: Doubles
+    origin: Doubles
+    to: Doubles
+
+    def __call__(self, points: npt.NDArray[np.floating]) -> Doubles:
+        """Map points of shape (n, 3)."""
+        mapped: Doubles = self.scale * (points - self.origin) @ self.rotation.T + self.to
+        return mapped
+
+
+def fit_pose(source: npt.NDArray[np.floating], target: npt.NDArray[np.floating]) -> Pose:
+    """The similarity that carries (n, 3) points onto others with the least squared error.
+
+    Umeyama, "Least-squares estimation of transformation parameters between two point patterns", PAMI 1991.
+    """
+    origin, to = source.mean(axis=0, dtype=np.float64), target.mean(axis=0, dtype=np.float64)
+    a, b = source - origin, target - to
+    u, spread, vt = np.linalg.svd(b.T @ a)
+    signs = np.array([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
+    rotation = (u * signs) @ vt
+    scale = float(spread @ signs / np.square(a).sum())
+    return Pose(scale, rotation, origin, to)
+
+
+@cache
+def mix_falloff() -> Floats:
+    """(468, 1) share of the source's shape that each vertex takes.
+
+    0 round mouth and eyes, so that expression and gaze stay the performer's, and little at the outline.
+    """
+    points = canonical_mesh().vertices
+    unit = float(np.linalg.norm(points[OUTER_EYE_CORNERS[0]] - points[OUTER_EYE_CORNERS[1]]))
+    share = np.ones(VERTEX_COUNT)
+    for ring, (still, width) in ((INNER_LIPS, _MOUTH_REACH), (LEFT_EYE, _EYE_REACH), (RIGHT_EYE, _EYE_REACH)):
+        distance = np.linalg.norm((points - points[list(ring)].mean(axis=0))[:, :2], axis=1) / unit
+        share = np.minimum(share, np.clip((distance - still) / width, 0, 1))
+    outline = points[list(OVAL)]
+    distance = np.linalg.norm(points[:, None] - outline[None], axis=2).min(axis=1) / unit
+    share *= _OVAL_SHARE + (1 - _OVAL_SHARE) * np.clip(distance / _OVAL_REACH, 0, 1)
+    return share.astype(np.float32)[:, None]
+
+
+def vertex_normals(points: npt.NDArray[np.floating]) -> Floats:
+    """(468, 3) unit normals of a mesh, towards the outside (smaller z where the face looks at the viewer)."""
+    a, b, c = (points[canonical_mesh().triangles[:, corner]].astype(np.float64) for corner in range(3))
+    faces = np.cross(b - a, c - a)
+    normals = np.zeros((VERTEX_COUNT, 3))
+    for corner in range(3):
+        np.add.at(normals, canonical_mesh().triangles[:, corner], faces)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True) + 1e-12
+    # The winding order of the file is not ours to trust: a face's normals point out on average.
+    if np.sum(normals * (points - points.mean(axis=0))) < 0:
+        normals = -normals
+    return normals.astype(np.float32)
+
+
+def broad_normals(points: npt.NDArray[np.floating]) -> Floats:
+    """(468, 3) unit normals of the head rather than of nostrils and lips: averaged over neighbours.
+
+    With plain normals the side of the nose would fade on a head turned by 35°, and the performer's nose show.
+    """
+    normals = vertex_normals(points)
+    triangles = canonical_mesh().triangles
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    for _ in range(_NORMAL_ROUNDS):
+        summed = normals.copy()
+        np.add.at(summed, edges[:, 0], normals[edges[:, 1]])
+        np.add.at(summed, edges[:, 1], normals[edges[:, 0]])
+        normals = summed / (np.linalg.norm(summed, axis=1, keepdims=True) + np.float32(1e-12))
+    return normals
+
+
+class SourceShape:
+    """The mesh of an identity, ready to be posed onto a performer."""
+
+    def __init__(self, shape: Floats) -> None:
+        self._shape = shape
+        self._rigid = shape[list(RIGID)]
+        self._normals = broad_normals(shape)
+
+    def onto(self, landmarks: Floats, share: float) -> tuple[Floats, Floats]:
+        """The (468, 3) mesh to draw over a performer's (≥468, 3) landmarks, and its vertices' (468,) weights.
+
+        ``share`` in [0, 1] is how much of the source's shape is taken. The weight falls to 0 where the face
+        turns away from the viewer, so that no hard edge shows at the far side of a turned head, and it is 0
+        on the inner edge of the lips, so that the mouth opens into the performer's own without a seam.
+        """
+        performer = landmarks[:VERTEX_COUNT]
+        pose = fit_pose(self._rigid, performer[list(RIGID)])
+        mixed = performer + (pose(self._shape) - performer) * (share * mix_falloff())
+        towards = -(self._normals @ pose.rotation[2].astype(np.float32))
+        hidden, full = _FACING
+        weight = np.clip((towards - hidden) / (full - hidden), 0, 1)
+        weight *= weight * (3 - 2 * weight)
+        weight[_INNER_LIPS] = 0
+        return mixed.astype(np.float32), weight.astype(np.float32)

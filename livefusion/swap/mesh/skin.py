@@ -1,0 +1,39 @@
+"""What of a texture is skin: hair that hangs into the forehead is cut out of the alpha."""
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.swap.mesh.canonical import CHEEKS, TEXTURE_SIZE, Floats, canonical_mesh
+from livefusion.swap.mesh.mask import forehead_height, smoothstep
+
+_SAMPLE_HALF = 12
+# Added to the measured spread of the skin: light varies over a face more than over a cheek.
+_SPREAD_MARGIN = np.array([14, 4, 5], np.float32)
+# Normalised distances from the mean skin colour: skin below the first, not skin above the second.
+_SKIN, _NOT_SKIN = 1.4, 2.6
+_CLOSE_HAIR = 15
+_SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 10
+# Height above the brows at which the cut begins and is full: brows are dark, but no hair to be cut.
+_CUT_FROM, _CUT_FULL = 0.06, 0.18
+
+
+def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
+    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 0 where its forehead shows hair, else 1.
+
+    Skin is modelled by mean and spread of the cheeks and the bridge of the nose in Lab.
+    """
+    lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
+    samples = np.concatenate([_sample(lab, index) for index in CHEEKS])
+    spread = samples.std(axis=0) + _SPREAD_MARGIN
+    distance = np.sqrt(np.square((lab - np.median(samples, axis=0)) / spread).mean(axis=2))
+    skin = cv2.GaussianBlur(1 - smoothstep(distance, _SKIN, _NOT_SKIN), (0, 0), _SOFTEN_BEFORE)
+    skin = cv2.erode(skin, np.ones((_CLOSE_HAIR, _CLOSE_HAIR), np.uint8))
+    above = smoothstep(forehead_height(), _CUT_FROM, _CUT_FULL)
+    return np.asarray(cv2.GaussianBlur(1 - above * (1 - skin), (0, 0), _SOFTEN_AFTER), np.float32)
+
+
+def _sample(lab: Floats, vertex: int) -> Floats:
+    x, y = np.clip(canonical_mesh().texels()[vertex].astype(int), _SAMPLE_HALF, TEXTURE_SIZE - _SAMPLE_HALF)
+    window = lab[y - _SAMPLE_HALF : y + _SAMPLE_HALF, x - _SAMPLE_HALF : x + _SAMPLE_HALF]
+    return window.reshape(-1, 3)
