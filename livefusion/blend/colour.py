@@ -1,0 +1,102 @@
+"""Colour and light of each track's patch, matched to the scene and steady over time."""
+
+from collections import OrderedDict
+
+import numpy as np
+
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Region
+from livefusion.core.patch import Patch
+from livefusion.core.settings import SwapSettings
+from livefusion.devices.device import Array, Device, Stream
+from livefusion.ops.reference.colour import CELL
+from livefusion.ops.registry import COLOUR_STATS, COLOUR_TRANSFER, LIGHT_FIELD
+
+MOST_TRACKS = 16
+"""State is kept for so many tracks; the one that was coloured least recently makes room."""
+STEADINESS = 0.85
+"""Share of the old statistics in the new ones, once a track is settled."""
+LIGHT_REACH = 0.13
+"""Standard deviation of the light's blur, in widths of the patch."""
+_STEP_CELLS = 1024
+
+
+class ColourMatcher:
+    """Colours patches like the frame below them; remembers the statistics of each track."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._tracks: OrderedDict[int, _TrackColour] = OrderedDict()
+
+    def match(
+        self, frame: Frame, patch: Patch, track_id: int, settings: SwapSettings, stream: Stream
+    ) -> None:
+        """Give the patch the colours and, by ``settings.relight``, the light of the frame; in place."""
+        track = self._track(track_id, stream)
+        cells, light = track.grids(patch.region)
+        measure = {
+            "patch": patch.pixels,
+            "luma": frame.buffer.luma,
+            "chroma": frame.buffer.chroma,
+            "x": patch.region.x,
+            "y": patch.region.y,
+            "momentum": track.next_momentum(),
+            "stats": track.stats,
+            "cells": cells,
+        }
+        self._device.launch(COLOUR_STATS, measure, stream)
+        radius = max(1, round(LIGHT_REACH * patch.region.width / CELL - 0.5))
+        field = {"cells": cells, "stats": track.stats, "radius": radius, "light": light}
+        self._device.launch(LIGHT_FIELD, field, stream)
+        change = {
+            "patch": patch.pixels,
+            "stats": track.stats,
+            "light": light,
+            "strength": float(settings.relight),
+        }
+        self._device.launch(COLOUR_TRANSFER, change, stream)
+
+    def reset(self) -> None:
+        """Forget all statistics: the picture has jumped."""
+        for track in self._tracks.values():
+            track.frames = 0
+
+    def _track(self, track_id: int, stream: Stream) -> "_TrackColour":
+        track = self._tracks.pop(track_id, None) or _TrackColour(self._device, stream)
+        self._tracks[track_id] = track
+        while len(self._tracks) > MOST_TRACKS:
+            self._tracks.popitem(last=False)
+        return track
+
+
+class _TrackColour:
+    """Statistics and grids of one track; ``frames`` counts since birth or the last jump."""
+
+    def __init__(self, device: Device, stream: Stream) -> None:
+        self.frames = 0
+        self.stats = device.empty((3, 4), np.float32)
+        # All zero means "change nothing", which is what a patch gets that is too small to be measured.
+        device.copy(self.stats, np.zeros((3, 4), np.float32), stream)
+        self._device = device
+        self._capacity = 0
+        self._cells: Array = None
+        self._light: Array = None
+
+    def next_momentum(self) -> float:
+        """The plain mean over the first frames, then an exponential one."""
+        momentum = min(STEADINESS, self.frames / (self.frames + 1))
+        self.frames += 1
+        return momentum
+
+    def grids(self, region: Region) -> tuple[Array, Array]:
+        """(rows, columns, 7) and (rows, columns, 3) float32 arrays: a cell for each started 8 × 8 pixels."""
+        rows, columns = -(-region.height // CELL), -(-region.width // CELL)
+        count = rows * columns
+        if count > self._capacity:
+            self._capacity = -(-count // _STEP_CELLS) * _STEP_CELLS
+            self._cells = self._device.empty((self._capacity * 7,), np.float32)
+            self._light = self._device.empty((self._capacity * 3,), np.float32)
+        return (
+            self._cells[: count * 7].reshape(rows, columns, 7),
+            self._light[: count * 3].reshape(rows, columns, 3),
+        )

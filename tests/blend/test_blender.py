@@ -1,0 +1,115 @@
+"""Blending a patch into a frame: colours, opacity, and every byte that must stay."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from livefusion.blend.blender import Blender
+from livefusion.core.color import ColorInfo
+from livefusion.core.face import FaceTrack, TrackState
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Box, Region, Size
+from livefusion.core.patch import Patch
+from livefusion.core.settings import SwapSettings
+from livefusion.core.timing import Timestamp
+from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.pool import FramePool
+
+pytestmark = pytest.mark.unit
+
+SIZE, REGION = Size(96, 80), Region(20, 10, 40, 48)
+
+
+def _frame(level: int, seed: int = 0) -> Frame:
+    device = CpuDevice()
+    buffer = FramePool(device, SIZE).acquire(device.stream("test"))
+    noise = np.random.default_rng(seed).integers(-9, 10, (80, 96))
+    buffer.luma[...] = level + noise
+    buffer.chroma[...] = (110, 150)
+    return Frame(0, "test", Timestamp(0, Fraction(1, 30)), 0, SIZE, ColorInfo(), buffer)
+
+
+def _patch(luma: int) -> Patch:
+    pixels = np.zeros((REGION.height, REGION.width, 4), np.uint8)
+    pixels[..., :3] = (luma, 128, 128)
+    pixels[8:-8, 8:-8, 3] = 255
+    return Patch(REGION, pixels)
+
+
+def _track(number: int = 1) -> FaceTrack:
+    return FaceTrack(number, TrackState.SEEN, Box(20, 10, 40, 48))
+
+
+@pytest.fixture
+def blender() -> Blender:
+    return Blender(CpuDevice())
+
+
+def _blend(blender: Blender, frame: Frame, patch: Patch, **settings: float) -> None:
+    blender.blend(frame, patch, _track(), SwapSettings(**settings), CpuDevice().stream("render"))
+
+
+def test_the_patch_takes_the_scenes_colours(blender: Blender) -> None:
+    frame = _frame(170)
+    _blend(blender, frame, _patch(60))
+    inside = frame.buffer.luma[18:50, 28:52]
+    assert abs(float(inside.mean()) - 170) < 2
+    assert np.abs(frame.buffer.chroma[9:25, 14:26].astype(int) - (110, 150)).max() <= 2
+
+
+def test_bytes_outside_the_alpha_stay(blender: Blender) -> None:
+    frame = _frame(120)
+    luma, chroma = frame.buffer.luma.copy(), frame.buffer.chroma.copy()
+    _blend(blender, frame, _patch(200))
+    changed = frame.buffer.luma != luma
+    assert changed.any()
+    changed[18:50, 28:52] = False
+    assert not changed.any()
+    differs = (frame.buffer.chroma != chroma).any(axis=-1)
+    differs[9:25, 14:26] = False
+    assert not differs.any()
+
+
+def test_opacity_zero_changes_nothing(blender: Blender) -> None:
+    frame = _frame(120)
+    luma = frame.buffer.luma.copy()
+    _blend(blender, frame, _patch(200), opacity=0.0)
+    assert (frame.buffer.luma == luma).all()
+
+
+def test_statistics_are_steady_until_reset(blender: Blender) -> None:
+    for _ in range(12):
+        _blend(blender, _frame(100), _patch(60), relight=0.0)
+    frame = _frame(200)
+    _blend(blender, frame, _patch(60), relight=0.0)
+    assert 100 < frame.buffer.luma[18:50, 28:52].mean() < 130
+    blender.reset()
+    frame = _frame(200)
+    _blend(blender, frame, _patch(60), relight=0.0)
+    assert abs(float(frame.buffer.luma[18:50, 28:52].mean()) - 200) < 2
+
+
+def test_tracks_do_not_share_statistics(blender: Blender) -> None:
+    stream = CpuDevice().stream("render")
+    for _ in range(5):
+        blender.blend(_frame(60), _patch(60), _track(1), SwapSettings(relight=0.0), stream)
+    frame = _frame(200)
+    blender.blend(frame, _patch(60), _track(2), SwapSettings(relight=0.0), stream)
+    assert abs(float(frame.buffer.luma[18:50, 28:52].mean()) - 200) < 2
+
+
+def test_a_patch_too_small_to_measure_keeps_its_colours(blender: Blender) -> None:
+    frame = _frame(200)
+    patch = _patch(60)
+    patch.pixels[..., 3] = 0
+    patch.pixels[10:12, 10:12, 3] = 255
+    _blend(blender, frame, patch, relight=0.0)
+    assert (frame.buffer.luma[20:22, 30:32] == 60).all()
+
+
+def test_warm_up_leaves_nothing_behind(blender: Blender) -> None:
+    blender.warm_up()
+    frame = _frame(170)
+    _blend(blender, frame, _patch(60))
+    assert abs(float(frame.buffer.luma[18:50, 28:52].mean()) - 170) < 2
