@@ -67,7 +67,7 @@ class Landmarker:
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
-            "affine": to_crop,
+            "matrix": to_crop,
             "color": frame.color,
             "scale": 1 / 255,
             "out": network.image[0],
@@ -104,4 +104,6 @@ def _mesh(points: npt.NDArray[np.float32], presence: npt.NDArray[np.float32], to
     landmarks = np.empty(in_crop.shape, np.float32)
     landmarks[:, :2] = to_crop.inverse()(in_crop[:, :2] - _HALF_PIXEL)
     landmarks[:, 2] = in_crop[:, 2] / scale
+    if not np.isfinite(landmarks).all():  # an overflow in half precision: no face rather than a wild one
+        return FaceMesh(np.zeros_like(landmarks), 0.0)
     return FaceMesh(landmarks, float(presence.reshape(-1)[0]))

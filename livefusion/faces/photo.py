@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from livefusion.core.face import FaceObservation, Landmarks
 from livefusion.core.geometry import Affine, Box, Size
+from livefusion.faces.detect import unturn
 from livefusion.faces.embed import Embedding, embed_photo
 from livefusion.faces.landmarks import FaceMesh, landmarks_of_photo
 from livefusion.faces.network import Loaded
@@ -80,7 +81,7 @@ class PhotoFaces:
         image = np.zeros((1, 3, padded.height, padded.width), np.float32)
         image[0, :, : shrunk.height, : shrunk.width] = picture[:, :, ::-1].transpose(2, 0, 1)
         outputs = self._detector.run({"image": image})
-        back = _unturn(Size(rgb.shape[1], rgb.shape[0]), quarter_turns).after(_unshrink(size, shrunk))
+        back = unturn(Size(rgb.shape[1], rgb.shape[0]), quarter_turns).after(_unshrink(size, shrunk))
         return YuNetDecoder(padded)(outputs, back, score)
 
     def landmarks(self, rgb: Photo, seen: FaceObservation) -> FaceMesh:
@@ -113,15 +114,3 @@ def _shrunk(size: Size, max_side: int) -> Size:
 def _unshrink(size: Size, shrunk: Size) -> Affine:
     x, y = size.width / shrunk.width, size.height / shrunk.height
     return Affine([[x, 0, (x - 1) / 2], [0, y, (y - 1) / 2]])
-
-
-def _unturn(size: Size, quarter_turns: int) -> Affine:
-    """From the pixels of ``np.rot90(picture, quarter_turns)`` to those of the picture of ``size``."""
-    right, bottom = size.width - 1, size.height - 1
-    maps = (
-        [[1, 0, 0], [0, 1, 0]],
-        [[0, -1, right], [1, 0, 0]],
-        [[-1, 0, right], [0, -1, bottom]],
-        [[0, 1, 0], [-1, 0, bottom]],
-    )
-    return Affine(maps[quarter_turns % 4])

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import FaceObservation, Landmarks
-from livefusion.core.geometry import Affine
+from livefusion.core.geometry import Affine, Box
 from livefusion.faces.points import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 
 # MediaPipe's margin (face_landmark_front): the square is 1.5 times the longer side of the face.
@@ -44,7 +44,12 @@ class Roi:
     def of_detection(seen: FaceObservation) -> "Roi":
         """Where to look first: round the detected box, rolled as the line between the detected eyes."""
         angle = 0.0 if seen.keypoints is None else _angle(seen.keypoints[0], seen.keypoints[1])
-        return Roi(seen.box.centre, _MARGIN * max(seen.box.width, seen.box.height), angle)
+        return Roi.round(seen.box, angle)
+
+    @staticmethod
+    def round(box: Box, angle: float) -> "Roi":
+        """Where to look for a face that fills ``box`` and is rolled by ``angle``."""
+        return Roi(box.centre, _MARGIN * max(box.width, box.height), angle)
 
     @staticmethod
     def of_landmarks(landmarks: Landmarks) -> "Roi":

@@ -105,6 +105,13 @@ class Sort:
         """Forget one track."""
         self._tracks.remove(track)
 
+    def revive(self, track: SortTrack, corners: Corners) -> None:
+        """Take a track back that has died because its motion diverged, at rest at ``corners``."""
+        misses = track.misses
+        track.restart(corners)
+        track.misses = misses
+        self._tracks.append(track)
+
     def clear(self) -> None:
         """Forget every track; numbers are not used again."""
         self._tracks.clear()

@@ -8,8 +8,9 @@ import numpy.typing as npt
 import pytest
 
 from livefusion.core.geometry import Affine, Size
+from livefusion.faces.detect import unturn
 from livefusion.faces.embed import SAME_PERSON
-from livefusion.faces.photo import PhotoFaces, _unturn
+from livefusion.faces.photo import PhotoFaces
 from livefusion.faces.points import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 
 pytestmark = pytest.mark.unit
@@ -43,7 +44,7 @@ def test_finds_the_same_face_in_every_orientation(
     (turned,) = finder.find(np.ascontiguousarray(np.rot90(photo, turns)))
     assert upright.landmarks is not None
     assert turned.landmarks is not None
-    back = _unturn(Size(photo.shape[1], photo.shape[0]), turns)(turned.landmarks[:, :2])
+    back = unturn(Size(photo.shape[1], photo.shape[0]), turns)(turned.landmarks[:, :2])
     error = np.linalg.norm(back - upright.landmarks[:, :2], axis=1).mean()
     assert error < 0.02 * eye_distance(upright.landmarks)
     assert upright.score > 0.9
@@ -84,7 +85,7 @@ def test_mirrored_face_is_still_the_person(finder: PhotoFaces, photo: npt.NDArra
 def test_unturn_undoes_rot90(turns: int) -> None:
     picture = np.arange(12).reshape(3, 4)
     turned = np.rot90(picture, turns)
-    back = _unturn(Size(4, 3), turns)
+    back = unturn(Size(4, 3), turns)
     for row, column in np.ndindex(*turned.shape):
         x, y = back(np.array([[column, row]], float))[0]
         assert picture[round(y), round(x)] == turned[row, column]

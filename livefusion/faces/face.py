@@ -1,0 +1,99 @@
+"""One face as the tracker follows it: what was last known of it, and how it is doubted."""
+
+from livefusion.core.face import FaceObservation, FaceTrack, Landmarks, TrackState
+from livefusion.core.geometry import Box, Size
+from livefusion.faces.landmarks import FaceMesh
+from livefusion.faces.roi import Roi
+from livefusion.faces.smooth import OneEuroFilter
+from livefusion.faces.track import SortTrack
+
+# A face that was lost may have gone any way: what is covered grows by a tenth a frame, up to this.
+_GROWTH = 0.1
+_MOST_GROWTH = 2.5
+
+
+class Face:
+    """Mutable, and known to the roster alone; ``track`` is what the others see."""
+
+    def __init__(self, sort: SortTrack, smoother: OneEuroFilter, box: Box) -> None:
+        self.sort = sort
+        self.smoother = smoother
+        self.box = box
+        """Where it was last seen."""
+        self.state = TrackState.DOUBTFUL
+        self.mesh: FaceMesh | None = None
+        """As measured last; None if it never was."""
+        self.landmarks: Landmarks | None = None
+        """As smoothed in this frame; None if there are none to be trusted."""
+        self.detection: FaceObservation | None = None
+        """What the detector last saw of it."""
+        self.rejected = False
+        """The landmark network sees no face in what the detector saw."""
+        self.orphan = False
+        """It belongs to a scene that may have ended."""
+        self.absent = False
+        """A search of a later picture than the last in which it was seen did not find it."""
+        self.seen_seq = -1
+        self.looks_left_out = -1
+
+    @property
+    def id(self) -> int:
+        """Number of the track."""
+        return self.sort.id
+
+    @property
+    def expected(self) -> Box:
+        """Where the motion model puts it in this frame."""
+        left, top, right, bottom = (float(value) for value in self.sort.corners)
+        return Box(left, top, right - left, bottom - top)
+
+    @property
+    def roi(self) -> Roi:
+        """Where to look for its landmarks."""
+        last = Roi.round(self.box, 0.0) if self.mesh is None else Roi.of_landmarks(self.mesh.landmarks)
+        if self.state is not TrackState.SEEN:
+            return Roi.round(self.expected, last.angle)
+        (x, y), (was_x, was_y) = self.expected.centre, self.box.centre
+        return last.moved((x - was_x, y - was_y))
+
+    def see(self, seq: int, box: Box, mesh: FaceMesh | None, state: TrackState) -> None:
+        """Take note of a sight of it."""
+        self.seen_seq, self.box, self.state = seq, box, state
+        self.absent = self.orphan = False
+        self.mesh = mesh or self.mesh
+        self.landmarks = None if mesh is None else mesh.landmarks
+
+    def miss(self) -> None:
+        """It was not seen in this frame."""
+        self.state = TrackState.PREDICTED
+        self.landmarks = None
+        self.smoother.reset()
+
+    def covered(self, size: Size) -> Box:
+        """The box that surely holds it: the one seen, or where it was and where it is expected, grown."""
+        if self.state is TrackState.SEEN:
+            return self.box
+        factor = min(1.0 + _GROWTH * self.sort.misses, _MOST_GROWTH)
+        grown = hull(self.box, self.expected).grown(factor)
+        return grown if grown.clipped(size).area > 0 else self.box
+
+    def track(self, size: Size, person: int | None) -> FaceTrack:
+        """The immutable view of it in this frame."""
+        return FaceTrack(
+            id=self.id,
+            state=self.state,
+            box=self.covered(size),
+            landmarks=self.landmarks,
+            velocity=self.sort.filter.velocity,
+            age=self.sort.age,
+            misses=self.sort.misses,
+            quality=0.0 if self.mesh is None else self.mesh.presence,
+            person=person,
+        )
+
+
+def hull(first: Box, second: Box) -> Box:
+    """The smallest box that holds both."""
+    left, top = min(first.x, second.x), min(first.y, second.y)
+    right, bottom = max(first.right, second.right), max(first.bottom, second.bottom)
+    return Box(left, top, right - left, bottom - top)

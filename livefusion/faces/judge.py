@@ -1,0 +1,57 @@
+"""Is what the landmark network gave a face that can be swapped, a doubtful one, or none?"""
+
+from dataclasses import dataclass
+
+from livefusion.core.face import FaceObservation, TrackState
+from livefusion.core.geometry import Box, Size
+from livefusion.faces.landmarks import FaceMesh
+from livefusion.faces.pose import PoseEstimator
+
+NO_FACE = 0.1
+"""Presence below which the network sees no face at all; real faces of 48 px or more score 0.95 and up."""
+# The network is blind to faces of 20 px (presence 0.002 where the detector has 0.82), and false boxes of the
+# detector score less than 0.8 (0.74): only a large, weak box without presence is taken for no face.
+_SURE_DETECTION = 0.8
+_SMALL_FACE = 32.0
+
+_LEAST_OVERLAP = 0.25
+_LEAST_VISIBLE = 0.35
+_LEAST_WIDTH = 16.0
+_MOST_GROWTH = 2.5
+_MOST_YAW = 75.0
+_MOST_PITCH = 65.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The gates between a mesh and a swap; ``presence`` is the score from which a mesh is trusted."""
+
+    presence: float
+    pose: PoseEstimator
+
+    def known_face(self, mesh: FaceMesh, expected: Box, size: Size) -> TrackState:
+        """What a mesh says of a face that was expected at a place."""
+        box = Box.around(mesh.landmarks)
+        if mesh.presence < NO_FACE or box.iou(expected) < _LEAST_OVERLAP:
+            return TrackState.PREDICTED
+        growth = box.area / expected.area if expected.area > 0 else 0.0
+        if not 1 / _MOST_GROWTH < growth < _MOST_GROWTH:
+            return TrackState.DOUBTFUL
+        return self.new_face(mesh, size)
+
+    def new_face(self, mesh: FaceMesh, size: Size) -> TrackState:
+        """What a mesh says of a face where none was known; never ``PREDICTED``."""
+        box = Box.around(mesh.landmarks)
+        visible = box.clipped(size).area / box.area if box.area > 0 else 0.0
+        if mesh.presence < self.presence or visible < _LEAST_VISIBLE or box.width < _LEAST_WIDTH:
+            return TrackState.DOUBTFUL
+        pose = self.pose(mesh.landmarks)
+        if abs(pose.yaw) > _MOST_YAW or abs(pose.pitch) > _MOST_PITCH:
+            return TrackState.DOUBTFUL
+        return TrackState.SEEN
+
+
+def is_false_box(seen: FaceObservation, mesh: FaceMesh) -> bool:
+    """Whether the presence score rejects what the detector saw."""
+    side = max(seen.box.width, seen.box.height)
+    return mesh.presence < NO_FACE and seen.score < _SURE_DETECTION and side >= _SMALL_FACE

@@ -1,0 +1,53 @@
+"""Which way a head looks: the canonical face fitted to the landmarks."""
+
+import io
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.face import Landmarks
+from livefusion.faces.points import RIGID
+from livefusion.inference.registry import ModelRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class HeadPose:
+    """Degrees: ``yaw`` > 0 looks to the right of the picture, ``pitch`` > 0 up, ``roll`` > 0 is clockwise."""
+
+    yaw: float
+    pitch: float
+    roll: float
+
+
+class PoseEstimator:
+    """Fits the rigid points of the canonical face by orthographic Procrustes (Kabsch, 1976)."""
+
+    def __init__(self, vertices: npt.NDArray[np.floating]) -> None:
+        """``vertices``: (468, 3), x right, y down, smaller z nearer."""
+        rigid = vertices[RIGID].astype(np.float64)
+        self._model = rigid - rigid.mean(axis=0)
+
+    @staticmethod
+    def from_registry(registry: ModelRegistry | None = None) -> "PoseEstimator":
+        """With the canonical mesh that ships. ``ModelError`` if it is missing or damaged."""
+        content = (registry or ModelRegistry.load())["canonical_mesh"].read()
+        with np.load(io.BytesIO(content)) as arrays:
+            # The file has y up and z towards the camera.
+            return PoseEstimator(arrays["vertices"] * [1, -1, -1])
+
+    def __call__(self, landmarks: Landmarks) -> HeadPose:
+        """The pose of (478, 3) landmarks."""
+        points = landmarks[RIGID].astype(np.float64)
+        left, _, right = np.linalg.svd((points - points.mean(axis=0)).T @ self._model)
+        mirror = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
+        return angles_of(left @ mirror @ right)
+
+
+def angles_of(rotation: npt.NDArray[np.float64]) -> HeadPose:
+    """The pose of a (3, 3) rotation from the canonical face to the picture, applied pitch, yaw, roll."""
+    yaw = math.asin(max(-1.0, min(1.0, float(rotation[2, 0]))))
+    pitch = -math.atan2(rotation[2, 1], rotation[2, 2])
+    roll = math.atan2(rotation[1, 0], rotation[0, 0])
+    return HeadPose(math.degrees(yaw), math.degrees(pitch), math.degrees(roll))

@@ -1,0 +1,229 @@
+"""The faces that are followed: where they are looked for, what becomes of what was found, and who dies.
+
+The rule behind all of it: a face that was once known stays covered until a search of a whole later picture
+vouches that it is gone.
+"""
+
+from dataclasses import replace
+
+from livefusion.core.face import FaceObservation, TrackState
+from livefusion.core.geometry import Box, Size
+from livefusion.core.settings import FaceSettings
+from livefusion.faces.associate import associate
+from livefusion.faces.boxes import corners_of
+from livefusion.faces.face import Face
+from livefusion.faces.judge import Judge, is_false_box
+from livefusion.faces.landmarks import FaceMesh
+from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate
+from livefusion.faces.smooth import OneEuroFilter, OneEuroParameters
+from livefusion.faces.track import Sort, SortTrack
+
+# The roster decides who dies, so the tracker's own limit is never reached.
+_FOREVER = 1 << 30
+_LEAST_OVERLAP = 0.25
+# The detector's boxes and the meshes' differ in size, so a smaller overlap already explains a detection.
+_EXPLAINED = 0.15
+_SAME_FACE = 0.3
+# A face that the network cannot see costs 5 ms a look and is covered anyway: one look in three frames.
+_LOOKS_LEFT_OUT = 2
+_REJECTED_FRAMES = 10
+
+
+class Roster:
+    """Belongs to the frames' thread. ``lost`` are numbers of tracks that died in the last frame."""
+
+    def __init__(self, settings: FaceSettings, judge: Judge) -> None:
+        self.settings = settings
+        self.judge = judge
+        self.faces: list[Face] = []
+        self.lost: list[int] = []
+        self.doubted: list[int] = []
+        """Tracks that may have become somebody else in the last frame."""
+        self.born = 0
+        self._sort = Sort(_FOREVER, 0, _LEAST_OVERLAP)
+        self._sights: list[Sight] = []
+
+    @property
+    def known(self) -> list[Box]:
+        """The boxes that need no closer look by the detector."""
+        return [face.box for face in self.faces]
+
+    @property
+    def calm(self) -> bool:
+        """Whether there are faces and each of them has been seen in the last frame."""
+        return bool(self.faces) and all(face.state is TrackState.SEEN for face in self.faces)
+
+    @property
+    def missing(self) -> bool:
+        """Whether a face that was seen before has not been found in this frame so far."""
+        found = {id(sight.face) for sight in self._sights if sight.state is TrackState.SEEN}
+        return any(id(face) not in found for face in self.faces if face.state is TrackState.SEEN)
+
+    @property
+    def finds_any(self) -> bool:
+        """Whether any face has been found in this frame so far."""
+        return any(sight.state is TrackState.SEEN for sight in self._sights)
+
+    def adopt(self, settings: FaceSettings) -> None:
+        """Go on with other settings."""
+        self.settings = settings
+        self.judge = replace(self.judge, presence=settings.presence)
+        for face in self.faces:
+            face.smoother.parameters = OneEuroParameters.of_smoothing(settings.smoothing)
+
+    def clear(self) -> None:
+        """Forget every face."""
+        self.faces.clear()
+        self._sights.clear()
+        self._sort.clear()
+
+    def jump(self, seq: int) -> None:
+        """Frame ``seq`` may begin another scene: what is not found in it again is gone."""
+        for face in self.faces:
+            face.smoother.reset()
+            face.orphan, face.absent = True, False
+            face.seen_seq = max(face.seen_seq, seq - 1)
+        self.doubted += [face.id for face in self.faces]
+
+    def predict(self) -> None:
+        """Begin a frame: move every face on."""
+        self.lost, self.doubted = [], []
+        self._sights = []
+        self._sort.predict()
+        alive = set(self._sort.tracks)
+        for face in self.faces:
+            if face.sort not in alive:  # its motion diverged; the face itself is still there
+                self._sort.revive(face.sort, corners_of([face.box])[0])
+
+    def looked_for(self) -> list[Face]:
+        """Those whose landmarks are looked for in this frame, where they are expected; the oldest first."""
+        chosen = [face for face in self.faces if not face.rejected and face.mesh is not None]
+        return chosen[: self.settings.max_faces]
+
+    def take(self, faces: list[Face], meshes: list[FaceMesh], size: Size) -> None:
+        """What the landmark network found where the faces were expected."""
+        for face, mesh in zip(faces, meshes, strict=True):
+            state = self.judge.known_face(mesh, face.expected, size)
+            if state is not TrackState.PREDICTED:
+                self._sights.append(Sight(face, Box.around(mesh.landmarks), state, mesh))
+
+    def explain(self, seen: tuple[FaceObservation, ...], seq: int) -> list[Candidate]:
+        """Hold the detector's answer for frame ``seq`` against what is known; what needs a closer look."""
+        found = {id(sight.face): sight for sight in self._sights}
+        boxes = [found[id(face)].box if id(face) in found else face.expected for face in self.faces]
+        pairs, unexpected = associate(corners_of([one.box for one in seen]), corners_of(boxes), _EXPLAINED)
+        candidates = []
+        matched: set[int] = set()
+        for index, number in pairs:
+            face = self.faces[number]
+            matched.add(id(face))
+            face.detection = seen[index]
+            sight = found.get(id(face))
+            if sight is None or sight.state is not TrackState.SEEN:
+                candidates.append(Candidate(face, seen[index]))
+        for face in self.faces:
+            if id(face) not in matched and id(face) not in found and seq > face.seen_seq:
+                face.absent = True
+        return candidates + self._newcomers([seen[index] for index in unexpected], candidates)
+
+    def _newcomers(self, seen: list[FaceObservation], taken: list[Candidate]) -> list[Candidate]:
+        swapped = [sight.box for sight in self._sights if sight.state is TrackState.SEEN]
+        fresh = [one for one in seen if all(one.box.iou(box) < _SAME_FACE for box in swapped)]
+        busy = {id(candidate.face) for candidate in taken} | {id(sight.face) for sight in self._sights}
+        return [Candidate(self._lost_near(one.box, busy), one) for one in fresh]
+
+    def _lost_near(self, box: Box, busy: set[int]) -> Face | None:
+        """A lost face that may have come back at ``box``, each at most once."""
+        x, y = box.centre
+        for face in self.faces:
+            place = face.expected.grown(2.0)
+            inside = place.x <= x <= place.right and place.y <= y <= place.bottom
+            if inside and id(face) not in busy and face.state is TrackState.PREDICTED:
+                busy.add(id(face))
+                return face
+        return None
+
+    def worth_a_look(self, candidate: Candidate) -> bool:
+        """Whether the landmark network shall look now."""
+        face = candidate.face
+        if face is None:
+            return True
+        face.looks_left_out = (face.looks_left_out + 1) % (_LOOKS_LEFT_OUT + 1)
+        return face.looks_left_out == 0
+
+    def place(self, candidate: Candidate, mesh: FaceMesh | None, settled: bool, size: Size) -> None:
+        """The end of a closer look; without a mesh there was none."""
+        face, seen = candidate.face, candidate.seen
+        self._sights = [sight for sight in self._sights if face is None or sight.face is not face]
+        if mesh is None:
+            rejected = face is not None and face.rejected
+            self._sights.append(Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected))
+            return
+        state = self.judge.new_face(mesh, size) if settled else TrackState.DOUBTFUL
+        if state is TrackState.SEEN:
+            self._sights.append(Sight(face, Box.around(mesh.landmarks), state, mesh, seen))
+            return
+        never_seen = face is None or face.rejected
+        rejected = never_seen and is_false_box(seen, mesh)
+        self._sights.append(Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected))
+
+    def settle(self, seq: int, size: Size, seconds: float) -> None:
+        """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
+        self._part_clashes()
+        for sight in self._sights:
+            face = sight.face
+            if face is not None and sight.box.iou(face.expected) < _LEAST_OVERLAP:
+                face.sort.restart(corners_of([sight.box])[0])
+        owners = self._sort.correct(corners_of([sight.box for sight in self._sights]))
+        by_track = {face.sort: face for face in self.faces}
+        for sight, track in zip(self._sights, owners, strict=True):
+            self._give(sight, by_track.get(track) or self._birth(track, sight), seq, seconds)
+        for face in self.faces:
+            if face.sort.misses and face.id not in self.lost:
+                face.miss()
+                self._let_go(face)
+        self.faces = [face for face in self.faces if face.id not in self.lost]
+
+    def _part_clashes(self) -> None:
+        for winner, loser in clash(self._sights):
+            self.doubted += [sight.face.id for sight in (winner, loser) if sight.face is not None]
+            if loser.detection is not None:  # the detector sees something beside the winner: keep it covered
+                loser.mesh, loser.state, loser.box = None, TrackState.DOUBTFUL, loser.detection.box
+                continue
+            self._sights.remove(loser)
+            if loser.face is not None and is_duplicate(loser):
+                self._remove(loser.face)
+
+    def _give(self, sight: Sight, face: Face, seq: int, seconds: float) -> None:
+        if sight.face is not face or face.state is TrackState.PREDICTED:
+            self.doubted.append(face.id)
+            face.smoother.reset()
+        if face.rejected and not sight.rejected:
+            self.born += 1
+        face.rejected = sight.rejected
+        face.detection = sight.detection or face.detection
+        face.see(seq, sight.box, sight.mesh, sight.state)
+        if sight.mesh is not None and sight.state is TrackState.SEEN:
+            face.landmarks = face.smoother(sight.mesh.landmarks, seconds, sight.box.width)
+            face.box = Box.around(face.landmarks)
+            face.looks_left_out = -1
+        else:
+            face.smoother.reset()
+
+    def _birth(self, track: SortTrack, sight: Sight) -> Face:
+        smoother = OneEuroFilter(OneEuroParameters.of_smoothing(self.settings.smoothing))
+        face = Face(track, smoother, sight.box)
+        face.rejected = sight.rejected
+        self.born += not sight.rejected
+        self.faces.append(face)
+        return face
+
+    def _let_go(self, face: Face) -> None:
+        over = face.orphan or face.sort.misses > self.settings.lost_frames
+        forgotten = face.rejected and face.sort.misses > _REJECTED_FRAMES
+        if forgotten or (over and face.absent):
+            self._remove(face)
+
+    def _remove(self, face: Face) -> None:
+        self.lost.append(face.id)
+        self._sort.remove(face.sort)

@@ -1,0 +1,71 @@
+"""What was seen of a face in one frame, and what to do when two sights are of one face."""
+
+from dataclasses import dataclass
+
+from livefusion.core.face import FaceObservation, TrackState
+from livefusion.core.geometry import Box
+from livefusion.faces.face import Face
+from livefusion.faces.landmarks import FaceMesh
+
+_ONE_FACE = 0.6
+_CLEARLY_BETTER = 0.1
+_NEWBORN = 5
+
+
+@dataclass(slots=True, eq=False)
+class Sight:
+    """``face`` is who was looked for, None at a birth."""
+
+    face: Face | None
+    box: Box
+    state: TrackState
+    mesh: FaceMesh | None = None
+    detection: FaceObservation | None = None
+    rejected: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """Something the detector saw that needs the landmark network: a new face, or one that was not found."""
+
+    face: Face | None
+    seen: FaceObservation
+
+
+def clash(sights: list[Sight]) -> list[tuple[Sight, Sight]]:
+    """(winner, loser) of sights that are of one face.
+
+    Where one face hides another, both tracks find the one in front. It belongs to the track that expected it
+    there, by motion, and only in doubt to the older; so two who cross do not change tracks.
+    """
+    pairs = []
+    lost: list[Sight] = []
+    with_mesh = [sight for sight in sights if sight.mesh is not None]
+    for index, first in enumerate(with_mesh):
+        for second in with_mesh[index + 1 :]:
+            if first in lost or second in lost or first.box.iou(second.box) <= _ONE_FACE:
+                continue
+            winner, loser = (first, second) if _claims_more(first, second) else (second, first)
+            pairs.append((winner, loser))
+            lost.append(loser)
+    return pairs
+
+
+def is_duplicate(loser: Sight) -> bool:
+    """Whether the loser of a clash never was a face of its own."""
+    return loser.face is None or loser.face.sort.age < _NEWBORN
+
+
+def _claims_more(first: Sight, second: Sight) -> bool:
+    a, b = _fit(first), _fit(second)
+    if abs(a - b) > _CLEARLY_BETTER:
+        return a > b
+    return _age(first) >= _age(second)
+
+
+def _fit(sight: Sight) -> float:
+    return 0.0 if sight.face is None else sight.box.iou(sight.face.expected)
+
+
+def _age(sight: Sight) -> int:
+    return -1 if sight.face is None else sight.face.sort.age
