@@ -22,6 +22,7 @@ def execute(settings: Settings, console: Console) -> None:
     Raises the errors of the run, and ``KeyboardInterrupt`` after the outputs are closed and the report is
     written.
     """
+    _require_folders(settings)
     library = IdentityLibrary()
     settings = with_consent(settings, library.names(), console)
     pipeline = Pipeline(settings, library=library)
@@ -54,6 +55,13 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
         f"the face in {settings.source} is put on only with the consent of its owner",
         'add --consent myself, or --consent "NAME, for PURPOSE"',
     )
+
+
+def _require_folders(settings: Settings) -> None:
+    """``SettingsError`` now, rather than after an hour, if a file of figures could not be written."""
+    for flag, path in (("--report", settings.report), ("--trace", settings.trace)):
+        if path is not None and not path.parent.is_dir():
+            raise SettingsError(f"{flag} {path} cannot be written", f"there is no folder {path.parent}")
 
 
 def _follow(pipeline: Pipeline, console: Console) -> None:

@@ -1,9 +1,9 @@
 """``livefusion identity``: the faces to put on, and the consent without which no real face is kept."""
 
 import argparse
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from livefusion.cli.console import Console
 from livefusion.cli.parser import CommandParser
@@ -11,9 +11,6 @@ from livefusion.cli.table import table
 from livefusion.core.errors import IdentityError, SettingsError
 from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
 from livefusion.provenance.store import IdentityStore
-
-if TYPE_CHECKING:
-    from livefusion.core.face import Identity
 
 PHOTO_ADVICE = """Good photos show one face from the front: evenly lit, sharp, at least 300
 pixels wide, mouth closed, no glasses, hair off the forehead. Three to five are
@@ -59,14 +56,16 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return _list(arguments.names, console)
     if arguments.action == "add":
         return _add(arguments, console)
-    IdentityStore().remove(arguments.name)
+    _remove(arguments.name)
     console.result(f"{arguments.name} is removed, face and consent")
     return 0
 
 
 def _describe_add(added: CommandParser) -> None:
     added.add_argument("name", metavar="NAME", help="what to call it")
-    added.add_argument("photos", metavar="PHOTO", nargs="+", type=Path, help="photos of that one person")
+    added.add_argument(
+        "photos", metavar="PHOTO", nargs="+", type=Path, help="photos of that one person, or a folder"
+    )
     added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
     added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')
     added.add_argument("--until", metavar="YYYY-MM-DD", help="last day of the consent; else until withdrawn")
@@ -102,10 +101,30 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
 
     until = _day(arguments.until) if arguments.until else None
     by, purpose = _answers(arguments, console)
-    consent = ConsentRecord.record(arguments.name, by, purpose, arguments.photos, until=until)
-    identity: Identity = IdentityLibrary().add(arguments.name, arguments.photos, consent)
+    photos = _photos(arguments.photos)
+    consent = ConsentRecord.record(arguments.name, by, purpose, photos, until=until)
+    library = IdentityLibrary()
+    identity = library.add(arguments.name, photos, consent)
+    for advice in library.advice:
+        console.note(f"livefusion: advice: {advice}")
     console.result(f"{identity.label} is kept; try it: livefusion demo -s {arguments.name}")
     return 0
+
+
+def _photos(paths: Sequence[Path]) -> list[Path]:
+    """The photos named, and those in the folders named."""
+    from livefusion.media.photo import list_photos
+
+    return [photo for path in paths for photo in (list_photos(path) if path.is_dir() else [path])]
+
+
+def _remove(name: str) -> None:
+    from livefusion.pipeline.identities import IdentityLibrary
+
+    stored = IdentityStore()
+    if name not in stored.names() and name in IdentityLibrary().names():
+        raise IdentityError(f"{name} is a persona", "personas belong to nobody and stay")
+    stored.remove(name)
 
 
 def _answers(arguments: argparse.Namespace, console: Console) -> tuple[str, str]:
@@ -115,7 +134,7 @@ def _answers(arguments: argparse.Namespace, console: Console) -> tuple[str, str]
     ]
     if missing and not console.interactive:
         raise SettingsError(
-            f"a real person's face is kept only with their consent, and {' and '.join(missing)} is missing",
+            f"a real person's face is kept only with their consent; {' and '.join(missing)} missing",
             'say who agreed and to what: --by "Ana Lima" --consent "my talk in May"',
         )
     if missing:

@@ -1,5 +1,6 @@
 """Logging for people: plain lines on stderr, and no chatter of foreign libraries."""
 
+import faulthandler
 import logging
 import os
 import sys
@@ -48,6 +49,7 @@ def silence_libraries() -> None:
         return
     sys.stderr.flush()
     sys.stderr = os.fdopen(ours, "w", encoding=sys.stderr.encoding, errors="backslashreplace", buffering=1)
+    faulthandler.enable(sys.stderr)  # a crash in native code is the one thing there that must be seen
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 2)
     os.close(sink)

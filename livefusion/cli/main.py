@@ -3,6 +3,7 @@
 Nothing heavy is imported here: ``livefusion --help`` answers at once.
 """
 
+import io
 import os
 import signal
 import sys
@@ -109,6 +110,9 @@ def _end(error: BaseException, console: Console, debug: bool) -> int:
 def _own_process(debug: bool) -> None:
     if not debug:
         silence_libraries()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # an old console lacks letters: better a ? than a fault
+            stream.reconfigure(errors="replace")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 

@@ -9,6 +9,21 @@ from livefusion.cli.console import Console
 from livefusion.cli.parser import CommandParser
 from livefusion.core.catalogue import Setting, catalogue, group_meaning, settings_schema
 
+INTRODUCTION = """\
+# Settings
+
+Each setting is a flag of `livefusion run` and `livefusion demo`, and a key of the file that `--config` reads.
+Flags win over the file, the file over the defaults.
+
+```toml
+input = "camera:0"
+output = ["vcam:", "show.mkv"]
+
+[safety]
+on_missing_face = "safe"
+```
+"""
+
 
 def parser() -> CommandParser:
     """The parser of ``livefusion settings``."""
@@ -34,7 +49,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def reference_page() -> str:
     """All settings as Markdown tables, one for each group."""
-    parts = ["# Settings", ""]
+    parts = [INTRODUCTION]
     for group, settings in groupby(catalogue(), lambda setting: setting.path[:-1]):
         if group:
             parts += [f"## {group[0]}", "", group_meaning(group[0]), ""]

@@ -82,8 +82,12 @@ class IdentityStore:
         return folder / FACE_FILE
 
     def remove(self, name: str) -> None:
-        """Delete a stored identity, face and consent; ``IdentityError`` if there is none or it cannot go."""
-        self._require(name)
+        """Delete an identity, face and consent, even a half-made one.
+
+        ``IdentityError`` if there is none or it cannot go.
+        """
+        if not self._folder(name).is_dir():
+            self._require(name)
         try:
             shutil.rmtree(self._folder(name))
         except OSError as error:

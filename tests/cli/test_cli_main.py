@@ -202,3 +202,27 @@ def test_native_chatter_does_not_reach_the_user_and_our_lines_do() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == "ours\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["settings"], ["nonsense"]])
+def test_a_console_without_unicode_is_no_fault(words: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "livefusion.cli.main", *words],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        check=False,
+    )
+    assert ended.returncode == (2 if words == ["nonsense"] else 0)
+    assert "fault" not in ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_crash_in_native_code_is_seen() -> None:
+    code = (
+        "import ctypes; from livefusion.cli.logs import silence_libraries;"
+        "silence_libraries(); ctypes.string_at(0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode < 0
+    assert "Segmentation fault" in ended.stderr

@@ -59,6 +59,9 @@ def test_a_half_made_identity_is_not_listed_and_can_be_made_again(store: Identit
     record = ConsentRecord.record("ana", "myself", "talk", [])
     store.create("ana", record)
     assert store.names() == ()
+    store.remove("ana")
+    assert not (store.root / "ana").exists()
+    store.create("ana", record)
     keep(store, "ana")
     assert store.names() == ("ana",)
 
