@@ -19,8 +19,6 @@ METAVARS = {
     "number": "NUMBER",
     "whole number": "N",
     "list": "OUTPUT",
-    "choice": "CHOICE",
-    "switch": "",
 }
 NAMED_METAVARS = {
     "input": "INPUT",
@@ -84,9 +82,7 @@ def _add_flag(target: argparse._ActionsContainer, setting: Setting) -> None:
             *names, dest=setting.key, action=argparse.BooleanOptionalAction, default=None, help=help_text
         )
         return
-    metavar = NAMED_METAVARS.get(setting.key, METAVARS[setting.kind])
-    if setting.choices:
-        metavar = "|".join(setting.choices)
+    metavar = "|".join(setting.choices) or NAMED_METAVARS.get(setting.key) or METAVARS[setting.kind]
     action = "append" if setting.kind == "list" else "store"
     target.add_argument(*names, dest=setting.key, action=action, metavar=metavar, help=help_text)
 

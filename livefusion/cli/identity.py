@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def _describe_add(added: CommandParser) -> None:
     added.add_argument("name", metavar="NAME", help="what to call it")
     added.add_argument(
-        "photos", metavar="PHOTO", nargs="+", type=Path, help="photos of that one person, or a folder"
+        "photos", metavar="PHOTO", nargs="+", type=Path, help="photos of the person, or a folder"
     )
     added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
     added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')

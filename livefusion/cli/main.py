@@ -21,7 +21,7 @@ from livefusion.core.words import did_you_mean
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141  # what a shell reports for a program that SIGPIPE ended
-TRACE_FLAGS = frozenset({"--debug", "-v", "-vv", "--verbose"})
+LEADING_FLAGS = frozenset({"--debug", "-v", "-vv", "--verbose"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str], console: Console) -> int:
     leading = []
-    while words and words[0] in TRACE_FLAGS:
+    while words and words[0] in LEADING_FLAGS:
         leading.append(words.pop(0))
     if not words or words[0] in {"-h", "--help", "help"}:
         console.result(_overview())
@@ -91,7 +91,7 @@ def _end(error: BaseException, console: Console, debug: bool) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return EXIT_BROKEN_PIPE
         case KeyboardInterrupt():
-            console.note("livefusion: interrupted; what was written so far is complete")
+            console.note("livefusion: interrupted")
             return EXIT_INTERRUPTED
         case LiveFusionError():
             status, problem = error.exit_status, str(error)

@@ -130,7 +130,7 @@ def test_a_wrong_request_is_one_line_and_status_2(
             1,
             "livefusion: error: a fault of LiveFusion itself, ZeroDivisionError: by",
         ),
-        (KeyboardInterrupt(), 130, "livefusion: interrupted; what was written so far is complete\n"),
+        (KeyboardInterrupt(), 130, "livefusion: interrupted\n"),
         (SystemExit(5), 5, ""),
     ],
 )
