@@ -1,0 +1,234 @@
+"""From settings to the running graph, in the order in which a frame travels.
+
+::
+
+    source ─ decode ─▶ analyse ─▶ render (cover · swap · blend · badge) ─▶ fan-out ─▶ pacer ─▶ sink
+                          ╲
+                           ▶ detector, beside
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from livefusion.core.errors import GraphError, SettingsError
+from livefusion.core.settings import Pace, Settings
+from livefusion.core.timing import Clock, SystemClock
+from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback, open_device
+from livefusion.faces.analyse import AnalyseStage
+from livefusion.faces.build import build_analyse_stage
+from livefusion.inference.registry import ModelRegistry
+from livefusion.media.formats import InputFormat, OutputFormat
+from livefusion.media.sinks.sink import PictureSink
+from livefusion.media.sources.uri import parse_input, parse_output, redact
+from livefusion.pipeline.ends import Ends, PictureSource, make_sink, open_source
+from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.memory import MemoryGauge
+from livefusion.pipeline.render import RenderPlan, RenderStage
+from livefusion.pipeline.report import Facts, build_report
+from livefusion.pipeline.slate import SlateShelf
+from livefusion.pipeline.witness import Witness
+from livefusion.runtime.chrome_trace import SpanLog
+from livefusion.runtime.graph import Graph
+from livefusion.runtime.mailbox import LATEST, WAIT
+from livefusion.runtime.pacer import Pacing
+from livefusion.runtime.panic import PanicSwitch
+from livefusion.runtime.snapshot import GraphSnapshot
+from livefusion.swap.mesh.engine import MeshEngine
+
+ENGINES = ("auto", "mesh")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a run is going. ``total`` is the number of frames that are expected, None for a live input."""
+
+    fps: float
+    p95_ms: float
+    dropped: int
+    tracks: int
+    device: str
+    delivered: int
+    captured: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Stand-ins for parts that settings would name: for embedding the graph, and for tests."""
+
+    device: Device | None = None
+    source: Callable[[Device], PictureSource] | None = None
+    sinks: Sequence[Callable[[Device, OutputFormat], PictureSink]] = ()
+    clock: Clock | None = None
+
+
+class Pipeline:
+    """One run: ``start``, then ``wait`` for its end or ``stop`` it; ``report`` at any time after ``start``.
+
+    ``panic`` withholds the picture on every sink at once. A pipeline runs once.
+    """
+
+    def __init__(
+        self, settings: Settings, *, library: IdentityLibrary | None = None, parts: Parts | None = None
+    ) -> None:
+        if settings.engine not in ENGINES:
+            raise SettingsError(f"there is no engine {settings.engine!r}", f"use {' or '.join(ENGINES)}")
+        self._settings = settings
+        self._library = library or IdentityLibrary()
+        self._parts = parts or Parts()
+        self._clock = self._parts.clock or SystemClock()
+        self._started_ns = self._clock.now_ns()
+        self._device, self._fallbacks = self._open_device()
+        self._slates = SlateShelf(self._device)
+        self._spans = SpanLog() if settings.trace else None
+        self.panic = PanicSwitch()
+        self._graph = Graph(self._clock, panic=self.panic, spans=self._spans)
+        self._memory = MemoryGauge()
+        self._models = ModelRegistry.load()
+        self._analyse: AnalyseStage | None = None
+        self._engine: MeshEngine | None = None
+        self._witnesses: dict[str, Witness] = {}
+        self._format: InputFormat | None = None
+        self._plan: RenderPlan | None = None
+
+    def start(self) -> None:
+        """Open the input, get the identity ready, and start the graph.
+
+        Raises what is wrong with the input, the identity or the outputs.
+        """
+        settings, device = self._settings, self._device
+        ends = self._read_ends()
+        pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
+        source = self._make_source(ends, pace)
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            identity = beside.submit(self._library.load, settings.source, settings.consent)
+            self._format = source.probe()
+            self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
+        policy = LATEST if pace is Pace.REALTIME else WAIT
+        interval = 1 / self._format.fps if pace is Pace.REALTIME else None
+        pacing = Pacing(interval, self._slates.like)
+        output = OutputFormat.of(self._format, source.audio)
+        self._graph.source("decode", lambda: source)
+        self._graph.stage("analyse", self._make_analyse, policy)
+        self._graph.stage("render", self._make_render, policy)
+        for name, make in self._sink_makers(ends, output).items():
+            self._witnesses[name] = Witness(make())
+            self._graph.sink(name, partial(self._witnesses.__getitem__, name), policy, pacing=pacing)
+        self._graph.start()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the run; False if ``timeout`` seconds passed first. Raises what ended it."""
+        self._memory.sample()
+        return self._graph.wait(timeout)
+
+    def stop(self) -> None:
+        """End the run: outputs are finished and closed, the timeline is written."""
+        if self._format is None:
+            return
+        with suppress(GraphError):  # it never started
+            self._graph.stop()
+        if self._spans is not None and self._settings.trace is not None:
+            self._spans.write(self._settings.trace)
+
+    def switch(self, source: str, consent: str = "") -> None:
+        """Put on another face from the next frame on; it is made ready before, on the calling thread."""
+        if self._plan is None or self._engine is None:
+            raise GraphError("there is nothing to switch before the start")
+        identity = self._library.load(source, consent)
+        self._engine.prepare(identity)
+        self._plan = replace(self._plan, identity=identity)
+
+    def progress(self) -> Progress:
+        """Figures for a live line."""
+        now = self._graph.snapshot()
+        counts = self._analyse.counts if self._analyse else None
+        sinks = now.sinks.values()
+        return Progress(
+            fps=now.captured / now.elapsed_s if now.elapsed_s > 0 else 0.0,
+            p95_ms=max((sink.residence.p95 for sink in sinks), default=0.0),
+            dropped=sum(now.dropped.values()),
+            tracks=counts.tracks if counts else 0,
+            device=self._device.name,
+            delivered=max((sink.delivered for sink in sinks), default=0),
+            captured=now.captured,
+            total=self._format.frames if self._format else None,
+        )
+
+    def report(self) -> dict[str, Any]:
+        """The run so far, or as it ended, as ``livefusion.report/1``."""
+        self._memory.sample()
+        return build_report(
+            Facts(
+                settings=self._settings,
+                format=self._format,
+                device=self._device.name,
+                fallbacks=self._fallbacks,
+                identity=self._plan.identity if self._plan else None,
+                models=self._models,
+                counts=self._analyse.counts if self._analyse else None,
+                witnesses=self._witnesses,
+                rss_peak_mb=self._memory.peak_mb,
+                started_ns=self._started_ns,
+            ),
+            self._snapshot(),
+        )
+
+    def _snapshot(self) -> GraphSnapshot | None:
+        try:
+            return self._graph.snapshot()
+        except GraphError:  # it never started
+            return None
+
+    def _open_device(self) -> tuple[Device, tuple[Fallback, ...]]:
+        if self._parts.device is not None:
+            return self._parts.device, ()
+        selection = open_device(self._settings.device)
+        return selection.device, selection.fallbacks
+
+    def _read_ends(self) -> Ends | None:
+        if self._parts.source is not None:
+            return None
+        settings = self._settings
+        return Ends(parse_input(settings.input), tuple(parse_output(text) for text in settings.output))
+
+    def _make_source(self, ends: Ends | None, pace: Pace) -> PictureSource:
+        if self._parts.source is not None:
+            return self._parts.source(self._device)
+        assert ends is not None
+        return open_source(ends.input, self._device, self._settings, pace)
+
+    def _make_analyse(self) -> AnalyseStage:
+        self._analyse = build_analyse_stage(self._device, self._settings.faces, self._models)
+        return self._analyse
+
+    def _make_render(self) -> RenderStage:
+        self._engine = MeshEngine(self._device)
+        return RenderStage(self._device, self._engine, self._current_plan, self._slates)
+
+    def _current_plan(self) -> RenderPlan:
+        assert self._plan is not None, "start comes first"
+        return self._plan
+
+    def _sink_makers(
+        self, ends: Ends | None, output: OutputFormat
+    ) -> dict[str, Callable[[], PictureSink]]:
+        device = self._device
+        makers: dict[str, Callable[[], PictureSink]] = {}
+        if ends is not None:
+            for text, locator in zip(self._settings.output, ends.outputs, strict=True):
+                name = _unique(redact(text), makers)
+                makers[name] = partial(make_sink, locator, device, output, ends.input_files)
+        for number, make in enumerate(self._parts.sinks):
+            makers[_unique(f"part {number}", makers)] = partial(make, device, output)
+        return makers
+
+
+def _unique(name: str, taken: dict[str, Any]) -> str:
+    if name in taken:
+        raise SettingsError(f"the output {name} is named twice", "name each output once")
+    return name

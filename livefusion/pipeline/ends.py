@@ -1,0 +1,100 @@
+"""The two ends of the graph: what INPUT and OUTPUT on the command line become."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+from livefusion.core.settings import Pace, Settings
+from livefusion.devices.device import Device
+from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
+from livefusion.media.sinks.file import FileSink
+from livefusion.media.sinks.null import NullSink
+from livefusion.media.sinks.sink import PictureSink
+from livefusion.media.sinks.vcam import VirtualCameraSink
+from livefusion.media.sources.camera import CameraRequest, CameraSource
+from livefusion.media.sources.file import FileSource
+from livefusion.media.sources.performer import PerformerSource
+from livefusion.media.sources.uri import (
+    CameraLocator,
+    FileLocator,
+    InputLocator,
+    NullLocator,
+    OutputLocator,
+    PerformerLocator,
+    VirtualCameraLocator,
+)
+from livefusion.runtime.stage import Source
+
+
+class PictureSource(Source, Protocol):
+    """A source that knows what it will deliver before the graph is built."""
+
+    @property
+    def format(self) -> InputFormat:
+        """What it delivers; known after ``probe``."""
+        ...
+
+    @property
+    def audio(self) -> AudioFeed | None:
+        """The sound of the input, for sinks that keep it."""
+        ...
+
+    def probe(self) -> InputFormat:
+        """Open the input as far as is needed to know its format."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where a run reads and where it writes."""
+
+    input: InputLocator
+    outputs: tuple[OutputLocator, ...]
+
+    @property
+    def live(self) -> bool:
+        """Whether one of the ends has a clock of its own, which the graph must keep."""
+        in_file = isinstance(self.input, FileLocator)
+        return not in_file or any(isinstance(output, VirtualCameraLocator) for output in self.outputs)
+
+    def pace(self, settings: Settings) -> Pace:
+        """The pace asked for, else that of the ends."""
+        return settings.pace or (Pace.REALTIME if self.live else Pace.FAST)
+
+    @property
+    def input_files(self) -> tuple[Path, ...]:
+        """Files that must not be overwritten."""
+        return (self.input.path,) if isinstance(self.input, FileLocator) else ()
+
+
+def open_source(locator: InputLocator, device: Device, settings: Settings, pace: Pace) -> PictureSource:
+    """The source behind INPUT, not opened yet. ``InputError`` if its options are wrong."""
+    fps = None if settings.fps is None else Fraction(settings.fps).limit_denominator(1001)
+    match locator:
+        case FileLocator(path):
+            return FileSource(path, device, pace=pace, duration=settings.duration)
+        case CameraLocator(name):
+            return CameraSource(CameraRequest(name, settings.picture_size, settings.fps), device)
+        case PerformerLocator(options):
+            return PerformerSource(
+                f"performer:{options}",
+                device,
+                pace=pace,
+                duration=settings.duration,
+                size=settings.picture_size,
+                fps=fps,
+            )
+
+
+def make_sink(
+    locator: OutputLocator, device: Device, output: OutputFormat, input_files: tuple[Path, ...]
+) -> PictureSink:
+    """The sink behind OUTPUT, not opened yet."""
+    match locator:
+        case FileLocator(path):
+            return FileSink(path, device, output, inputs=input_files)
+        case VirtualCameraLocator(name):
+            return VirtualCameraSink(device, output, camera=name)
+        case NullLocator():
+            return NullSink()

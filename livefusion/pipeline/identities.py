@@ -1,0 +1,131 @@
+"""Whose face to put on: personas, stored identities, and photos that are baked on the spot."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from livefusion.core.errors import IdentityError
+from livefusion.core.face import Identity
+from livefusion.core.words import did_you_mean
+from livefusion.faces.photo import PhotoFaces
+from livefusion.media.photo import list_photos, load_photo
+from livefusion.provenance.consent import ConsentRecord, consent_from_text
+from livefusion.provenance.store import IdentityStore
+from livefusion.swap.intake import Advice, judge_photo
+from livefusion.swap.mesh.bake import SourcePhoto
+from livefusion.swap.mesh.identity import bake_identity
+from livefusion.swap.persona import PersonaLibrary
+
+
+class IdentityLibrary:
+    """Every face that can be put on: personas first, then what the user has stored."""
+
+    def __init__(self, personas: PersonaLibrary | None = None, store: IdentityStore | None = None) -> None:
+        self._personas = personas or PersonaLibrary()
+        self._store = store or IdentityStore()
+        self.advice: tuple[Advice, ...] = ()
+        """What could be better about the photos that were baked last."""
+
+    def names(self) -> tuple[str, ...]:
+        """Names for ``-s``, personas first."""
+        return (*self._personas.names(), *self._store.names())
+
+    def load(self, source: str, consent: str = "") -> Identity:
+        """The identity that ``-s SOURCE`` means; left empty, the first persona.
+
+        ``consent`` is who agreed, for a photo or a folder of photos. ``IdentityError`` if there is no such
+        name, photo or consent, or a photo cannot be used.
+        """
+        personas = self._personas.names()
+        if not source or source in personas:
+            return self._personas.load(source or personas[0])
+        if source in self._store.names():
+            record = self._store.consent(source, date.today())
+            return _read(self._store.face_file(source), record)
+        photos = self._photos(source)
+        record = consent_from_text(consent, photos) if consent else _refuse_without_consent(source)
+        return self._bake(Path(source).stem, photos, record)
+
+    def add(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
+        """Bake photos of one person and store the identity with its consent.
+
+        ``IdentityError`` if the name is taken, a photo cannot be used, or the disk refuses.
+        """
+        if name in self._personas.names():
+            raise IdentityError(f"{name} is the name of a persona", "choose another name")
+        identity = self._bake(name, photos, consent)
+        face_file = self._store.create(name, consent)
+        try:
+            _write(face_file, identity)
+        except OSError as error:
+            self._store.remove(name)
+            raise IdentityError(f"cannot write {face_file} ({error.strerror})", "free the disk") from error
+        return identity
+
+    def remove(self, name: str) -> None:
+        """Delete a stored identity with its consent."""
+        self._store.remove(name)
+
+    def _photos(self, source: str) -> list[Path]:
+        path = Path(source)
+        if path.is_dir():
+            return list_photos(path)
+        if path.exists():
+            return [path]
+        hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
+        raise IdentityError(f"there is no identity or photo {source}", hint)
+
+    def _bake(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
+        finder = PhotoFaces.from_registry()
+        sources, embeddings = [], []
+        advice: list[Advice] = []
+        for path in photos:
+            rgb = load_photo(path)
+            faces = finder.find(rgb)
+            advice += judge_photo(path.name, rgb, faces)
+            landmarks = faces[0].landmarks
+            assert landmarks is not None, "find gives only faces with landmarks"
+            sources.append(SourcePhoto(rgb, landmarks))
+            embeddings.append(finder.embed(rgb, landmarks))
+        self.advice = tuple(advice)
+        mean = np.mean(embeddings, axis=0)
+        return bake_identity(
+            sources,
+            id=name,
+            label=name,
+            embedding=(mean / np.linalg.norm(mean)).astype(np.float32),
+            consent=consent.as_report(),
+        )
+
+
+def _refuse_without_consent(source: str) -> ConsentRecord:
+    raise IdentityError(
+        f"the face in {source} is put on only with the consent of its owner",
+        'add --consent myself, or --consent "NAME, for PURPOSE"',
+    )
+
+
+def _write(path: Path, identity: Identity) -> None:
+    arrays: dict[str, Any] = {"texture": identity.texture, "shape": identity.shape}
+    if identity.embedding is not None:
+        arrays["embedding"] = identity.embedding
+    with path.open("wb") as file:
+        np.savez_compressed(file, label=np.array(identity.label), **arrays)
+
+
+def _read(path: Path, consent: ConsentRecord) -> Identity:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return Identity(
+                id=path.parent.name,
+                label=str(arrays["label"]),
+                texture=arrays["texture"],
+                shape=arrays["shape"],
+                embedding=arrays.get("embedding"),
+                consent=consent.as_report(),
+            )
+    except (OSError, KeyError, ValueError) as error:
+        raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error

@@ -1,0 +1,172 @@
+"""The report of a run, schema ``livefusion.report/1``."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import livefusion
+from livefusion.core.face import Identity
+from livefusion.core.frame import Outcome
+from livefusion.core.settings import Settings
+from livefusion.devices.select import Fallback
+from livefusion.faces.analyse import FaceCounts
+from livefusion.inference.registry import ModelRegistry
+from livefusion.media.formats import InputFormat
+from livefusion.media.sources.uri import redact
+from livefusion.pipeline.witness import Witness
+from livefusion.runtime.latency import LatencySummary
+from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
+
+SCHEMA = "livefusion.report/1"
+LIVE_MODELS = ("yunet", "face_landmarks", "sface")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the pipeline knows beside the figures of its graph."""
+
+    settings: Settings
+    format: InputFormat | None
+    device: str
+    fallbacks: tuple[Fallback, ...]
+    identity: Identity | None
+    models: ModelRegistry
+    counts: FaceCounts | None
+    witnesses: Mapping[str, Witness]
+    rss_peak_mb: float
+    started_ns: int
+
+
+def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
+    """The report as plain JSON values; without a graph, that of a run that never began."""
+    return {
+        "schema": SCHEMA,
+        "version": livefusion.__version__,
+        "input": _input(facts, graph),
+        "device": {"name": facts.device, "fallbacks": [asdict(fallback) for fallback in facts.fallbacks]},
+        "engine": _engine(facts),
+        "frames": _frames(facts, graph),
+        "latency_ms": _latency(graph),
+        "fps": _fps(facts, graph),
+        "faces": asdict(facts.counts or FaceCounts()),
+        "outputs": [_output(name, witness, graph) for name, witness in facts.witnesses.items()],
+        "stages": _stages(graph),
+        "memory": {"rss_peak_mb": round(facts.rss_peak_mb, 1), "device_peak_mb": 0},
+        "first_swapped_ms": _first_swapped(facts),
+    }
+
+
+def _input(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"uri": redact(facts.settings.input), "frames": graph.captured if graph else 0}
+    if facts.format is not None:
+        described |= {
+            "width": facts.format.size.width,
+            "height": facts.format.size.height,
+            "fps": round(float(facts.format.fps), 3),
+            "rotation": facts.format.rotation,
+            "color": {"matrix": facts.format.color.matrix.value, "range": facts.format.color.range.value},
+            "note": facts.format.note,
+        }
+    return described
+
+
+def _engine(facts: Facts) -> dict[str, Any]:
+    identity = facts.identity
+    models = [facts.models[name] for name in LIVE_MODELS if name in facts.models]
+    return {
+        "name": "mesh",
+        "identity": identity.label if identity else "",
+        "consent": identity.consent if identity else None,
+        "models": [
+            {
+                "name": model.name,
+                "sha256": model.sha256,
+                "provider": "CPUExecutionProvider",
+                "precision": "fp32",
+            }
+            for model in models
+        ],
+    }
+
+
+def _frames(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
+    """Counts of the output that took most frames; ``raw`` is the worst of all outputs."""
+    sinks = graph.sinks if graph else {}
+    main = max(sinks, key=lambda name: sinks[name].delivered, default=None)
+    witness = facts.witnesses.get(main) if main else None
+    return {
+        "captured": graph.captured if graph else 0,
+        "delivered": sinks[main].delivered if main else 0,
+        "swapped": witness.count(Outcome.SWAPPED) if witness else 0,
+        "safe": witness.count(Outcome.SAFE) if witness else 0,
+        "clear": witness.count(Outcome.CLEAR) if witness else 0,
+        "raw": max((one.count(Outcome.RAW) for one in facts.witnesses.values()), default=0),
+        "repeated": sinks[main].repeated if main else 0,
+        "dropped": graph.dropped if graph else {},
+    }
+
+
+def _latency(graph: GraphSnapshot | None) -> dict[str, Any]:
+    """Residence is from capture to the hand-over to the slowest sink, ``written`` until it had written."""
+    sinks = list(graph.sinks.values()) if graph else []
+    slowest = max(sinks, key=lambda sink: sink.written.p95, default=None)
+    stages = {"decode": graph.source} if graph else {}
+    stages |= {name: stage.latency for name, stage in graph.stages.items()} if graph else {}
+    stages |= {name: sink.writes for name, sink in graph.sinks.items()} if graph else {}
+    return {
+        "residence": _percentiles(slowest.residence if slowest else LatencySummary()),
+        "written": _percentiles(slowest.written if slowest else LatencySummary()),
+        "stages": {name: _percentiles(summary) for name, summary in stages.items()},
+    }
+
+
+def _percentiles(summary: LatencySummary) -> dict[str, float]:
+    return {name: round(getattr(summary, name), 3) for name in ("p50", "p95", "p99", "max")}
+
+
+def _fps(facts: Facts, graph: GraphSnapshot | None) -> dict[str, float]:
+    if graph is None or graph.elapsed_s <= 0:
+        return {"in": 0.0, "out": 0.0}
+    delivered = max((sink.frames for sink in graph.sinks.values()), default=0)
+    return {
+        "in": round(graph.captured / graph.elapsed_s, 2),
+        "out": round(delivered / graph.elapsed_s, 2),
+    }
+
+
+def _output(name: str, witness: Witness, graph: GraphSnapshot | None) -> dict[str, Any]:
+    stats = witness.stats
+    sink: SinkSnapshot | None = graph.sinks.get(name) if graph else None
+    errors = list(dict.fromkeys([*(sink.errors if sink else ()), *stats.errors]))
+    return {
+        "uri": redact(stats.uri or name),
+        "frames": sink.frames if sink else stats.frames,
+        "bytes": stats.bytes,
+        "errors": errors,
+        "reconnects": sink.reconnects if sink else stats.reconnects,
+        "repeated": sink.repeated if sink else 0,
+        "slates": sink.slates if sink else 0,
+        "raw": witness.count(Outcome.RAW),
+    }
+
+
+def _stages(graph: GraphSnapshot | None) -> dict[str, Any]:
+    """How each stage fared: restarts, fallbacks and errors."""
+    if graph is None:
+        return {}
+    return {
+        name: {
+            "failures": stage.failures,
+            "fallbacks": stage.fallbacks,
+            "restarts": stage.restarts,
+            "degraded": stage.degraded,
+            "errors": list(stage.errors),
+        }
+        for name, stage in graph.stages.items()
+    }
+
+
+def _first_swapped(facts: Facts) -> float | None:
+    """Milliseconds from the making of the pipeline to the first swapped picture in a sink."""
+    times = [one.first_swapped_ns for one in facts.witnesses.values() if one.first_swapped_ns is not None]
+    return round((min(times) - facts.started_ns) / 1e6, 1) if times else None
