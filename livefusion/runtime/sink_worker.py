@@ -9,7 +9,7 @@ from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.pacer import Issue, SinkPacer
 from livefusion.runtime.services import Services
 from livefusion.runtime.supervisor import Supervisor
-from livefusion.runtime.worker import TENDING, Generation, Owner, Worker
+from livefusion.runtime.worker import Generation, Owner, Worker
 
 
 class SinkWorker(Worker):
@@ -81,7 +81,7 @@ class SinkWorker(Worker):
         entry: Any = generation.carried
         while not isinstance(entry, Eos):
             entry = self._pacer.next() or Eos()
-            if supervisor.needs_tending() and not self._tend(generation, supervisor):
+            if not self._tend(generation, supervisor, entry):
                 return None
             start_ns = self._services.clock.now_ns()
             self._hold(generation, entry, start_ns)
@@ -93,11 +93,6 @@ class SinkWorker(Worker):
             if not supervisor.up and not self._restart:
                 return supervisor.error
         return None
-
-    def _tend(self, generation: Generation, supervisor: Supervisor) -> bool:
-        self._hold(generation, TENDING, self._services.clock.now_ns())
-        supervisor.tend()
-        return self._release(generation)
 
     def _deliver(self, supervisor: Supervisor, entry: Any) -> str:
         """Hand an entry to the sink; gives the cause if it was not taken."""

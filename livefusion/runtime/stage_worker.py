@@ -10,7 +10,7 @@ from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.services import Services
 from livefusion.runtime.stage import Drop
 from livefusion.runtime.supervisor import Supervisor
-from livefusion.runtime.worker import TENDING, Generation, Owner, Worker
+from livefusion.runtime.worker import Generation, Owner, Worker
 
 _log = logging.getLogger(__name__)
 
@@ -82,22 +82,20 @@ class StageWorker(Worker):
             if isinstance(generation.carried, Eos):
                 return
         while True:
-            if supervisor.needs_tending() and not self._tend(generation, supervisor):
+            if not self._tend(generation, supervisor, None):
                 return
             entry = self._inbox.get(supervisor.patience_ns())
+            if entry is None and self._inbox.closed:
+                return
+            if not self._tend(generation, supervisor, entry):
+                return
             if entry is None:
-                if self._inbox.closed:
-                    return
-            elif isinstance(entry, Event):
+                continue
+            if isinstance(entry, Event):
                 if not self._pass_event(generation, supervisor, entry) or isinstance(entry, Eos):
                     return
             elif not self._pass_item(generation, supervisor, entry):
                 return
-
-    def _tend(self, generation: Generation, supervisor: Supervisor) -> bool:
-        self._hold(generation, TENDING, self._services.clock.now_ns())
-        supervisor.tend()
-        return self._release(generation)
 
     def _pass_event(self, generation: Generation, supervisor: Supervisor, event: Event) -> bool:
         if isinstance(event, Flush):

@@ -30,12 +30,13 @@ class Owner(Protocol):
 class Generation:
     """One thread's turn at a worker's job: what it holds, since when, and whether it was given up."""
 
-    __slots__ = ("abandoned", "carried", "held", "limit_ns", "number", "served", "since_ns", "thread")
+    __slots__ = ("abandoned", "carried", "held", "limit_ns", "next", "number", "served", "since_ns", "thread")
 
     def __init__(self, number: int, carried: Event | None = None) -> None:
         self.number = number
         self.carried = carried
         self.held: Any = None
+        self.next: Any = None  # the entry that waits while its part is opened again
         self.since_ns = 0
         self.limit_ns = 0
         self.served = False
@@ -92,7 +93,8 @@ class Worker(ABC):
             if not held or self._ended or self._services.clock.now_ns() - since_ns < limit_ns:
                 return
             hung = self._abandon("stalled")
-            successor = Generation(hung.number + 1, hung.held if isinstance(hung.held, Event) else None)
+            entry = hung.held if hung.next is None else hung.next
+            successor = Generation(hung.number + 1, entry if isinstance(entry, Event) else None)
             self._generation = successor
         if hung.held is CLOSING:
             self._end(self._stall())
@@ -143,6 +145,18 @@ class Worker(ABC):
             generation.held = None
             return True
 
+    def _tend(self, generation: Generation, supervisor: Supervisor, entry: Any) -> bool:
+        """Close or open the part if it needs it, before ``entry`` is worked on; False if abandoned."""
+        if not supervisor.needs_tending():
+            return True
+        generation.next = entry
+        self._hold(generation, TENDING, self._services.clock.now_ns())
+        supervisor.tend()
+        if not self._release(generation):
+            return False
+        generation.next = None
+        return True
+
     def _close(self, generation: Generation, supervisor: Supervisor) -> None:
         with self._lock:
             if not generation.abandoned and self._is_item(generation.held):
@@ -165,7 +179,7 @@ class Worker(ABC):
         hung = self._generation
         hung.abandoned = True
         self._hung.append(hung)
-        if self._is_item(hung.held):
+        if self._is_item(hung.held) or self._is_item(hung.next):
             self._count_lost(cause)
         return hung
 

@@ -1,0 +1,293 @@
+"""Stages that raise or hang: what is shown meanwhile, and that they come back."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.errors import DeviceLostError, OutputError
+from livefusion.core.events import Eos, Event, FormatChange, SettingsSwap
+from livefusion.core.geometry import Size
+from livefusion.core.timing import NANOSECONDS
+from livefusion.runtime.backoff import RestartPolicy
+from livefusion.runtime.graph import Graph
+from livefusion.runtime.mailbox import WAIT
+from livefusion.runtime.services import Limits
+from livefusion.runtime.stage import StageContext
+from livefusion.testing.clock import ScriptedClock
+from livefusion.testing.stages import (
+    FailingStage,
+    Fault,
+    FaultPlan,
+    MemorySink,
+    NullStage,
+    ScriptedItem,
+    ScriptedSource,
+    fork_scripted,
+)
+
+pytestmark = pytest.mark.chaos
+
+MS = 1_000_000
+
+
+class Hand:
+    """A source that gives what a test hands it, and a sink that says when it has come through."""
+
+    def __init__(self, stage: Any, clock: ScriptedClock | None = None, **options: Any) -> None:
+        self.clock = clock or ScriptedClock()
+        self.sink = MemorySink()
+        self.arrived = threading.Condition()
+        self.seq = 0
+        self.graph = Graph(self.clock, fork=fork_scripted, **options)
+        self.graph.source("decode", lambda: self)
+        self.graph.stage("render", stage, WAIT)
+        self.graph.sink("sink", lambda: self, WAIT)
+        self._changed = threading.Condition()
+        self._entries: list[Any] = []
+        self.graph.start()
+
+    def give(self, entry: Any = None) -> None:
+        """Hand on an event or the next item."""
+        if entry is None:
+            entry, self.seq = ScriptedItem(self.seq, self.clock.now_ns()), self.seq + 1
+        with self._changed:
+            self._entries.append(entry)
+            self._changed.notify_all()
+
+    def pass_one(self) -> ScriptedItem:
+        """Hand on an item and wait until it has come to the sink."""
+        self.give()
+        with self.arrived:
+            expected = self.seq
+            assert self.arrived.wait_for(lambda: any(seq == expected - 1 for seq in self.sink.seqs), 10)
+        return self.sink.items[-1]
+
+    def end(self) -> None:
+        self.give(Eos())
+        assert self.graph.wait(10)
+
+    def open(self, context: StageContext) -> None: ...
+
+    def read(self) -> Any:
+        with self._changed:
+            self._changed.wait_for(lambda: self._entries)
+            return self._entries.pop(0)
+
+    def interrupt(self) -> None:
+        self.give(Eos())
+
+    def close(self) -> None: ...
+
+    def write(self, item: Any) -> None:
+        with self.arrived:
+            self.sink.write(item)
+            self.arrived.notify_all()
+
+    def handle(self, event: Event) -> None:
+        with self.arrived:
+            self.sink.handle(event)
+            self.arrived.notify_all()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait in real time for what another thread does."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+        assert not thread.is_alive(), thread
+
+
+def test_a_stage_that_raises_is_covered_by_its_fallback_and_back_after_a_tenth_of_a_second() -> None:
+    plan = FaultPlan({1: Fault.RAISE})
+    stages: list[FailingStage] = []
+
+    def factory() -> FailingStage:
+        stages.append(FailingStage(plan))
+        return stages[-1]
+
+    hand = Hand(factory)
+    assert not hand.pass_one().safe
+    assert hand.pass_one().safe  # the very item that failed
+    assert hand.pass_one().safe  # in back-off
+    hand.clock.await_sleepers(2)  # the stage until its next try, the watchdog
+    hand.clock.advance(99 * MS)
+    assert hand.pass_one().safe
+    hand.clock.await_sleepers(2)
+    hand.clock.advance(1 * MS)
+    assert not hand.pass_one().safe
+    hand.end()
+    figures = hand.graph.snapshot().stages["render"]
+    assert (figures.failures, figures.restarts, figures.fallbacks) == (1, 1, 3)
+    assert [(stage.opened, stage.closed) for stage in stages] == [(2, 2)]
+    assert hand.sink.seqs == [0, 1, 2, 3, 4]
+
+
+def test_an_item_whose_fallback_fails_is_dropped_never_shown() -> None:
+    hand = Hand(lambda: FailingStage(FaultPlan({0: Fault.FALLBACK})))
+    hand.give()
+    hand.pass_one()
+    hand.end()
+    figures = hand.graph.snapshot()
+    assert hand.sink.seqs == [1]
+    assert figures.dropped == {"render:fallback-failed": 1}
+
+
+def test_five_failures_in_a_minute_degrade_the_graph_and_the_stage_is_tried_each_five_seconds() -> None:
+    plan = FaultPlan({call: Fault.RAISE for call in range(5)})
+    hand = Hand(lambda: FailingStage(plan))
+    for _ in range(5):
+        assert not hand.graph.snapshot().degraded
+        assert hand.pass_one().safe
+        hand.clock.await_sleepers(2)
+        hand.clock.advance(NANOSECONDS)
+    assert hand.graph.snapshot().degraded
+    assert hand.pass_one().safe
+    hand.clock.await_sleepers(2)
+    hand.clock.advance(4 * NANOSECONDS)
+    assert not hand.pass_one().safe
+    hand.end()
+    hand.clock.advance(60 * NANOSECONDS)
+    assert not hand.graph.snapshot().degraded
+
+
+def test_errors_are_logged_once_a_kind(caplog: pytest.LogCaptureFixture) -> None:
+    class Losing(NullStage):
+        def process(self, item: Any) -> Any:
+            raise DeviceLostError("the GPU is gone") if item.seq == 2 else ValueError(f"item {item.seq}")
+
+    caplog.set_level(logging.ERROR)
+    hand = Hand(Losing)
+    for _ in range(3):
+        hand.pass_one()
+        hand.clock.await_sleepers(2)
+        hand.clock.advance(NANOSECONDS)
+    hand.end()
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == [
+        "render failed: ValueError: item 0",
+        "render failed: DeviceLostError: the GPU is gone",
+    ]
+    assert hand.graph.snapshot().stages["render"].errors == (
+        "ValueError: item 0",
+        "DeviceLostError: the GPU is gone",
+    )
+
+
+def test_a_stage_that_hangs_is_replaced_and_what_it_gives_back_later_is_ignored() -> None:
+    plan = FaultPlan({1: Fault.STALL})
+    stages: list[FailingStage] = []
+
+    def factory() -> FailingStage:
+        stages.append(FailingStage(plan))
+        return stages[-1]
+
+    hand = Hand(factory)
+    settings = SettingsSwap({"opacity": 0.5})
+    hand.give(settings)
+    hand.pass_one()
+    hand.give()  # hangs
+    wait_until(lambda: bool(plan.injected))
+    hand.clock.await_sleepers(1)  # the watchdog
+    hand.clock.advance(2 * NANOSECONDS)
+    assert hand.pass_one().safe  # by the fallback of the new instance
+    hand.clock.await_sleepers(2)
+    hand.clock.advance(100 * MS)
+    assert not hand.pass_one().safe
+    plan.release()
+    wait_until(lambda: bool(stages[0].closed))
+    hand.end()
+    figures = hand.graph.snapshot()
+    assert hand.sink.seqs == [0, 2, 3]
+    assert figures.dropped == {"render:stalled": 1}
+    assert (figures.stages["render"].late, figures.stages["render"].restarts) == (1, 1)
+    assert stages[1].events[0] == settings  # the new instance knows the settings of the old one
+
+
+def test_an_event_on_which_a_stage_hangs_is_not_lost() -> None:
+    release = threading.Event()
+    entered = threading.Event()
+
+    class HangingOnEvents(NullStage):
+        def handle(self, event: Event) -> None:
+            if isinstance(event, FormatChange) and not release.is_set():
+                entered.set()
+                release.wait()
+
+    change = FormatChange(Size(64, 48), ColorInfo())
+    hand = Hand(HangingOnEvents, limits=Limits(first_item=1))
+    hand.give(change)
+    entered.wait()
+    hand.clock.await_sleepers(1)
+    hand.clock.advance(2 * NANOSECONDS)
+    hand.pass_one()
+    release.set()
+    hand.end()
+    assert hand.sink.events == [change, Eos()]
+
+
+def test_a_stage_that_always_hangs_is_left_for_dead() -> None:
+    plan = FaultPlan({call: Fault.STALL for call in range(100)})
+    restarts = RestartPolicy(first_ns=0, longest_ns=0)
+    hand = Hand(lambda: FailingStage(plan), limits=Limits(first_item=1, hung=2), restarts=restarts)
+    for number in range(3):
+        hand.give()
+        wait_until(lambda number=number: len(plan.injected) > number)
+        hand.clock.await_sleepers(1)
+        hand.clock.advance(2 * NANOSECONDS)
+    for _ in range(3):
+        hand.give()
+    hand.end()
+    figures = hand.graph.snapshot()
+    plan.release()
+    assert hand.sink.items == []
+    assert figures.dropped == {"render:fallback-failed": 3, "render:stalled": 3}
+    assert figures.stages["render"].hung == 3
+
+
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_sink_comes_back_if_it_may(restart: bool) -> None:
+    flaky, well = MemorySink({1: OutputError("the link is down")}), MemorySink()
+    graph = Graph(fork=fork_scripted, restarts=RestartPolicy(first_ns=0))
+    graph.source("decode", lambda: ScriptedSource([ScriptedItem(seq) for seq in range(5)]))
+    graph.sink("flaky", lambda: flaky, WAIT, restart=restart)
+    graph.sink("well", lambda: well, WAIT)
+    graph.run()
+    figures = graph.snapshot().sinks["flaky"]
+    assert flaky.seqs == ([0, 2, 3, 4] if restart else [0])
+    assert (figures.reconnects, figures.failed) == ((1, False) if restart else (0, True))
+    assert well.seqs == [0, 1, 2, 3, 4]
+    assert flaky.opened == flaky.closed
+
+
+def test_a_sink_that_hangs_is_failed_and_stops_nobody_else() -> None:
+    release = threading.Event()
+
+    class HangingSink(MemorySink):
+        def write(self, item: Any) -> None:
+            release.wait()
+
+    well = MemorySink()
+    graph = Graph(fork=fork_scripted, limits=Limits(sink_ns=20 * MS, first_item=1))
+    graph.source("decode", lambda: ScriptedSource([ScriptedItem(seq) for seq in range(20)], 4 * MS))
+    graph.sink("hanging", HangingSink, WAIT)
+    graph.sink("well", lambda: well, WAIT)
+    graph.run()
+    figures = graph.snapshot()
+    release.set()
+    assert well.seqs == list(range(20))
+    assert figures.sinks["hanging"].failed
+    assert sum(count for key, count in figures.dropped.items() if "hanging" in key) == 20
