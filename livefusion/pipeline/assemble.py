@@ -27,10 +27,10 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.pipeline.ends import Ends, PictureSource, make_sink, open_source
 from livefusion.pipeline.identities import IdentityLibrary
-from livefusion.pipeline.memory import MemoryGauge
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.report import Facts, build_report
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Witness
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
@@ -88,7 +88,7 @@ class Pipeline:
         self._spans = SpanLog() if settings.trace else None
         self.panic = PanicSwitch()
         self._graph = Graph(self._clock, panic=self.panic, spans=self._spans)
-        self._memory = MemoryGauge()
+        self._usage = UsageGauge(self._clock)
         self._models = ModelRegistry.load()
         self._analyse: AnalyseStage | None = None
         self._engine: MeshEngine | None = None
@@ -123,7 +123,7 @@ class Pipeline:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the run; False if ``timeout`` seconds passed first. Raises what ended it."""
-        self._memory.sample()
+        self._usage.sample()
         return self._graph.wait(timeout)
 
     def stop(self) -> None:
@@ -161,7 +161,7 @@ class Pipeline:
 
     def report(self) -> dict[str, Any]:
         """The run so far, or as it ended, as ``livefusion.report/1``."""
-        self._memory.sample()
+        self._usage.sample()
         return build_report(
             Facts(
                 settings=self._settings,
@@ -172,7 +172,8 @@ class Pipeline:
                 models=self._models,
                 counts=self._analyse.counts if self._analyse else None,
                 witnesses=self._witnesses,
-                rss_peak_mb=self._memory.peak_mb,
+                rss_peak_mb=self._usage.rss_peak_mb,
+                cores=self._usage.cores,
                 started_ns=self._started_ns,
             ),
             self._snapshot(),
@@ -214,9 +215,7 @@ class Pipeline:
         assert self._plan is not None, "start comes first"
         return self._plan
 
-    def _sink_makers(
-        self, ends: Ends | None, output: OutputFormat
-    ) -> dict[str, Callable[[], PictureSink]]:
+    def _sink_makers(self, ends: Ends | None, output: OutputFormat) -> dict[str, Callable[[], PictureSink]]:
         device = self._device
         makers: dict[str, Callable[[], PictureSink]] = {}
         if ends is not None:

@@ -1,4 +1,4 @@
-"""The render stage: cover what must be covered, swap what can be swapped, say that the picture was altered."""
+"""The render stage: cover what must be covered, swap what can be swapped, mark the picture as altered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -34,6 +34,7 @@ class Facts:
     counts: FaceCounts | None
     witnesses: Mapping[str, Witness]
     rss_peak_mb: float
+    cores: float
     started_ns: int
 
 
@@ -52,12 +53,16 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "outputs": [_output(name, witness, graph) for name, witness in facts.witnesses.items()],
         "stages": _stages(graph),
         "memory": {"rss_peak_mb": round(facts.rss_peak_mb, 1), "device_peak_mb": 0},
-        "first_swapped_ms": _first_swapped(facts),
+        "cpu": {"cores": round(facts.cores, 3)},
+        "first_swapped": _first_swapped(facts),
     }
 
 
 def _input(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
-    described: dict[str, Any] = {"uri": redact(facts.settings.input), "frames": graph.captured if graph else 0}
+    described: dict[str, Any] = {
+        "uri": redact(facts.settings.input),
+        "frames": graph.captured if graph else 0,
+    }
     if facts.format is not None:
         described |= {
             "width": facts.format.size.width,
@@ -166,7 +171,9 @@ def _stages(graph: GraphSnapshot | None) -> dict[str, Any]:
     }
 
 
-def _first_swapped(facts: Facts) -> float | None:
-    """Milliseconds from the making of the pipeline to the first swapped picture in a sink."""
+def _first_swapped(facts: Facts) -> dict[str, float] | None:
+    """When the first swapped picture was in a sink: ``ms`` after the pipeline was made, and absolutely."""
     times = [one.first_swapped_ns for one in facts.witnesses.values() if one.first_swapped_ns is not None]
-    return round((min(times) - facts.started_ns) / 1e6, 1) if times else None
+    if not times:
+        return None
+    return {"ms": round((min(times) - facts.started_ns) / 1e6, 1), "monotonic_ns": min(times)}

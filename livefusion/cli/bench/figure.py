@@ -9,7 +9,7 @@ _COMPARE = {"≤": le, "<": lt, "≥": ge, ">": gt, "=": eq}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One row of the table. ``bar`` is a relation and a number (``≤ 20``), or empty for a figure that is only told."""
+    """One row of the table; ``bar`` is a relation and a number (``≤ 20``), empty for what is only told."""
 
     scenario: str
     name: str
@@ -40,9 +40,8 @@ def table(figures: list[Figure]) -> str:
     for scenario, name, value, bar, verdict in rows:
         shown = scenario if scenario != previous else ""
         previous = scenario
-        lines.append(
-            f"{shown:<{widths[0]}}  {name:<{widths[1]}}  {value:>{widths[2]}}  {bar:<{widths[3]}}  {verdict}".rstrip()
-        )
+        told = f"{shown:<{widths[0]}}  {name:<{widths[1]}}  {value:>{widths[2]}}"
+        lines.append(f"{told}  {bar:<{widths[3]}}  {verdict}".rstrip())
     return "\n".join(lines)
 
 

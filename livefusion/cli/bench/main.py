@@ -1,0 +1,95 @@
+"""``livefusion bench``: measure what is promised, on this machine."""
+
+import argparse
+import platform
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import livefusion
+from livefusion.cli.bench.figure import Figure, table
+from livefusion.cli.bench.options import BenchOptions
+from livefusion.cli.console import Console
+from livefusion.cli.json_output import write_json
+from livefusion.cli.parser import CommandParser
+from livefusion.core.errors import SettingsError
+from livefusion.core.words import did_you_mean
+
+SCHEMA = "livefusion.bench/1"
+SCENARIOS = {
+    "live": "720p30 with a small and a large face, 1080p30 and 720p60, in real time into a file",
+    "runtime": "cost of the threads, and delay under overload",
+    "startup": "time to the first swapped picture",
+    "truth": "accuracy against a performer whose landmarks are known",
+    "device": "the graph on a device that runs work late and disordered",
+    "faults": "stages that raise, stall and return late; panic",
+    "soak": "memory over ten minutes (only when named)",
+}
+DEFAULT = tuple(name for name in SCENARIOS if name != "soak")
+
+
+def parser() -> CommandParser:
+    """The parser of ``livefusion bench``."""
+    scenarios = "\n".join(f"  {name:<8} {what}" for name, what in SCENARIOS.items())
+    made = CommandParser(
+        "livefusion bench",
+        f"Measure what is promised, on this machine; leave it alone meanwhile.\n\nscenarios:\n{scenarios}",
+        "livefusion bench live --seconds 20 --json figures.json",
+    )
+    made.add_argument("scenarios", metavar="SCENARIO", nargs="*", help="which; all but soak if none is named")
+    made.add_argument("--seconds", type=float, default=60.0, help="length of each live run (60)")
+    made.add_argument("--faults", type=int, default=1000, help="faults to inject in all (1000)")
+    made.add_argument("--seed", type=int, default=0, help="seed of clips and faults (0)")
+    made.add_argument("--keep", type=Path, metavar="DIR", help="keep clips, outputs and contact sheets here")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON, - for stdout")
+    return made
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Measure and print the table; exit status 1 if a bar was missed."""
+    names = _chosen(arguments.scenarios)
+    if not arguments.seconds > 0 or arguments.faults < 1:
+        raise SettingsError("there is nothing to measure", "--seconds and --faults are more than 0")
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="livefusion-bench-") as scratch:
+        folder = arguments.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        options = BenchOptions(
+            arguments.seconds, arguments.faults, arguments.seed, folder, console.note, bool(arguments.keep)
+        )
+        for name in names:
+            figures += import_module(f"livefusion.cli.bench.{name}").measure(options)
+    if str(arguments.json) != "-":
+        console.result(table(figures))
+    if arguments.json:
+        write_json(arguments.json, _document(figures, options), console)
+    return int(any(figure.passed is False for figure in figures))
+
+
+def _chosen(names: list[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in SCENARIOS:
+            raise SettingsError(
+                f"there is no scenario {name}", did_you_mean(name, SCENARIOS) or f"use {', '.join(SCENARIOS)}"
+            )
+    return tuple(names) or DEFAULT
+
+
+def _document(figures: list[Figure], options: BenchOptions) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "version": livefusion.__version__,
+        "machine": {
+            "cpu": platform.processor() or platform.machine(),
+            "cores": psutil.cpu_count(),
+            "memory_mb": psutil.virtual_memory().total // 2**20,
+            "python": platform.python_version(),
+            "system": platform.platform(),
+        },
+        "seconds": options.seconds,
+        "seed": options.seed,
+        "figures": [figure.to_json() for figure in figures],
+    }
