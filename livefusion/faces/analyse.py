@@ -212,13 +212,11 @@ class AnalyseStage:
             return
         self._newest_seq = newest.seq
         self._trust.answered(newest.seq)
-        room = self._settings.max_faces - len(self._roster.looked_for())
         for candidate in self._roster.explain(newest.faces, newest.seq):
-            if (candidate.face is None and room <= 0) or not self._roster.worth_a_look(candidate):
-                self._roster.place(candidate, None, False, frame.size)
-            else:
-                room -= candidate.face is None
+            if self._roster.worth_a_look(candidate):
                 self._look_closer(eyes, frame, candidate)
+            else:
+                self._roster.place(candidate, None, False, frame.size)
 
     def _look_closer(self, eyes: Eyes, frame: Frame, candidate: Candidate) -> None:
         """Look where the last look says the face is, until its roll stays; the detector's is mostly 0."""

@@ -7,9 +7,12 @@ from livefusion.faces.roi import Roi
 from livefusion.faces.smooth import OneEuroFilter
 from livefusion.faces.track import SortTrack
 
-# A face that was lost may have gone any way: what is covered grows by a tenth a frame, up to this.
-_GROWTH = 0.1
-_MOST_GROWTH = 2.5
+# A face that was lost may have gone any way: what is covered grows by so much a frame, up to this.
+_GROWTH = 0.05
+_MOST_GROWTH = 1.6
+# The motion of a face that is no longer measured is a guess; it is not followed further than so many face
+# sizes from where the face was last seen. Whoever turns up elsewhere is found by the detector in that frame.
+_FURTHEST = 1.5
 
 
 class Face:
@@ -45,7 +48,13 @@ class Face:
     def expected(self) -> Box:
         """Where the motion model puts it in this frame."""
         left, top, right, bottom = (float(value) for value in self.sort.corners)
-        return Box(left, top, right - left, bottom - top)
+        moved = Box(left, top, right - left, bottom - top)
+        if self.state is not TrackState.PREDICTED:
+            return moved
+        (x, y), (was_x, was_y) = moved.centre, self.box.centre
+        reach_x, reach_y = _FURTHEST * self.box.width, _FURTHEST * self.box.height
+        shift_x, shift_y = min(max(x - was_x, -reach_x), reach_x), min(max(y - was_y, -reach_y), reach_y)
+        return Box(self.box.x + shift_x, self.box.y + shift_y, self.box.width, self.box.height)
 
     @property
     def roi(self) -> Roi:

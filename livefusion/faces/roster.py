@@ -23,7 +23,6 @@ _FOREVER = 1 << 30
 _LEAST_OVERLAP = 0.25
 # The detector's boxes and the meshes' differ in size, so a smaller overlap already explains a detection.
 _EXPLAINED = 0.15
-_SAME_FACE = 0.3
 # A face that the network cannot see costs 5 ms a look and is covered anyway: one look in three frames.
 _LOOKS_LEFT_OUT = 2
 _REJECTED_FRAMES = 10
@@ -42,6 +41,7 @@ class Roster:
         self.born = 0
         self._sort = Sort(_FOREVER, 0, _LEAST_OVERLAP)
         self._sights: list[Sight] = []
+        self._explained_seq = -1
 
     @property
     def known(self) -> list[Box]:
@@ -55,9 +55,9 @@ class Roster:
 
     @property
     def missing(self) -> bool:
-        """Whether a face that was seen before has not been found in this frame so far."""
+        """Whether a face with landmarks has not been found again in this frame so far."""
         found = {id(sight.face) for sight in self._sights if sight.state is TrackState.SEEN}
-        return any(id(face) not in found for face in self.faces if face.state is TrackState.SEEN)
+        return any(id(face) not in found for face in self.faces if face.mesh is not None)
 
     @property
     def finds_any(self) -> bool:
@@ -109,6 +109,7 @@ class Roster:
 
     def explain(self, seen: tuple[FaceObservation, ...], seq: int) -> list[Candidate]:
         """Hold the detector's answer for frame ``seq`` against what is known; what needs a closer look."""
+        self._explained_seq = seq
         found = {id(sight.face): sight for sight in self._sights}
         boxes = [found[id(face)].box if id(face) in found else face.expected for face in self.faces]
         pairs, unexpected = associate(corners_of([one.box for one in seen]), corners_of(boxes), _EXPLAINED)
@@ -127,10 +128,8 @@ class Roster:
         return candidates + self._newcomers([seen[index] for index in unexpected], candidates)
 
     def _newcomers(self, seen: list[FaceObservation], taken: list[Candidate]) -> list[Candidate]:
-        swapped = [sight.box for sight in self._sights if sight.state is TrackState.SEEN]
-        fresh = [one for one in seen if all(one.box.iou(box) < _SAME_FACE for box in swapped)]
         busy = {id(candidate.face) for candidate in taken} | {id(sight.face) for sight in self._sights}
-        return [Candidate(self._lost_near(one.box, busy), one) for one in fresh]
+        return [Candidate(self._lost_near(one.box, busy), one) for one in seen]
 
     def _lost_near(self, box: Box, busy: set[int]) -> Face | None:
         """A lost face that may have come back at ``box``, each at most once."""
@@ -146,6 +145,11 @@ class Roster:
     def worth_a_look(self, candidate: Candidate) -> bool:
         """Whether the landmark network shall look now."""
         face = candidate.face
+        if face is None or face.mesh is None:
+            followed = sum(other.mesh is not None for other in self.faces)
+            newly = sum(sight.mesh is not None and sight.face is None for sight in self._sights)
+            if followed + newly >= self.settings.max_faces:
+                return False
         if face is None:
             return True
         face.looks_left_out = (face.looks_left_out + 1) % (_LOOKS_LEFT_OUT + 1)
@@ -169,7 +173,7 @@ class Roster:
 
     def settle(self, seq: int, size: Size, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
-        self._part_clashes()
+        self._part_clashes(self._explained_seq == seq)
         for sight in self._sights:
             face = sight.face
             if face is not None and sight.box.iou(face.expected) < _LEAST_OVERLAP:
@@ -184,10 +188,10 @@ class Roster:
                 self._let_go(face)
         self.faces = [face for face in self.faces if face.id not in self.lost]
 
-    def _part_clashes(self) -> None:
+    def _part_clashes(self, current: bool) -> None:
         for winner, loser in clash(self._sights):
             self.doubted += [sight.face.id for sight in (winner, loser) if sight.face is not None]
-            if loser.detection is not None:  # the detector sees something beside the winner: keep it covered
+            if loser.detection is not None and current:  # somebody is seen beside the winner: cover them
                 loser.mesh, loser.state, loser.box = None, TrackState.DOUBTFUL, loser.detection.box
                 continue
             self._sights.remove(loser)
