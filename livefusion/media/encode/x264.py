@@ -47,9 +47,6 @@ class X264Encoder:
     def open(self, output: OutputFormat) -> None:
         """Start libx264. ``MachineError`` if this FFmpeg has none or it refuses the size."""
         self._output = output
-        self._fitter = Fitter(output.size)
-        self._picture = _Picture(output)
-        self._key_after = None
         try:
             self._context = self._create_context(output)
             self._context.open()
@@ -57,6 +54,9 @@ class X264Encoder:
             raise MachineError(
                 f"the H.264 encoder refuses {output.size} ({error})", "choose another size or reinstall av"
             ) from error
+        self._fitter = Fitter(output.size)
+        self._picture = _Picture(output)
+        self._key_after = None
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The one packet of a frame; a key frame if asked for, and at least each second of media time."""

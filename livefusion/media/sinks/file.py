@@ -17,8 +17,9 @@ from livefusion.runtime.stage import StageContext
 
 # Killed after 300 frames with a key frame each 30: a plain MP4 plays 0 of them, fragments without flushing
 # 268 and then an error, these options 270. On a clean close hybrid_fragmented leaves an ordinary MP4.
+# Without delay_moov a sound track that starts a few milliseconds after the pictures is moved to their start.
 _MUXERS = {
-    ".mp4": ("mp4", {"movflags": "+hybrid_fragmented", "flush_packets": "1"}),
+    ".mp4": ("mp4", {"movflags": "+hybrid_fragmented+delay_moov", "flush_packets": "1"}),
     ".mkv": ("matroska", {"cluster_time_limit": "500", "flush_packets": "1"}),
 }
 SUFFIXES = tuple(_MUXERS)

@@ -14,6 +14,10 @@ from livefusion.media.formats import OpenAudio
 _log = logging.getLogger(__name__)
 
 
+# What players take from an MP4. FFmpeg would also store PCM, and fails to finish a fragmented file with it.
+_MP4_CODECS = frozenset({"aac", "ac3", "alac", "eac3", "flac", "mp3", "mp3float", "opus", "libopus"})
+
+
 class Soundtrack:
     """One audio stream of an output container, fed from the input as far as the pictures have come.
 
@@ -27,7 +31,7 @@ class Soundtrack:
         self._origin: Timestamp | None = None
         self._writer: _Copy | _Transcode = (
             _Copy(container, reader.stream)
-            if reader.stream.codec_context.name in container.supported_codecs
+            if _can_copy(container, reader.stream)
             else _Transcode(container, reader.stream)
         )
 
@@ -51,6 +55,13 @@ class Soundtrack:
     def close(self) -> None:
         """Stop reading the input."""
         self._reader.close()
+
+
+def _can_copy(container: Any, source: Any) -> bool:
+    name = source.codec_context.name
+    if container.format.name == "mp4":
+        return name in _MP4_CODECS
+    return name in container.supported_codecs
 
 
 class _Copy:

@@ -8,7 +8,6 @@ from livefusion.core.errors import DriverError, InputError
 from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
-from livefusion.core.trace import FrameTrace
 from livefusion.devices.device import Device
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.formats import InputFormat
@@ -148,21 +147,16 @@ class CameraSource:
             self._queued.append(Discontinuity("the camera is lost"))
             return
         if captured is not None and self._decoder is not None:
-            in_ns = self._clock.now_ns()
             if (change := self._decoder.adapt(captured.picture)) is not None:
                 self._queued.append(change)
-            self._queued.append(self._frame(self._decoder, captured, in_ns))
+            self._queued.append(self._frame(self._decoder, captured))
 
-    def _frame(self, decoder: FrameDecoder, captured: CapturedPicture, in_ns: int) -> Frame:
+    def _frame(self, decoder: FrameDecoder, captured: CapturedPicture) -> Frame:
         buffer = decoder.convert(captured.picture)
-        trace = FrameTrace()
-        trace.add("decode", in_ns, self._clock.now_ns())
         self._arrivals.append(captured.captured_ns)
         ts = self._stamp(captured.captured_ns)
         seq, self._seq = self._seq, self._seq + 1
-        return Frame(
-            seq, self._name, ts, captured.captured_ns, decoder.size, decoder.color, buffer, trace=trace
-        )
+        return Frame(seq, self._name, ts, captured.captured_ns, decoder.size, decoder.color, buffer)
 
     def _stamp(self, captured_ns: int) -> Timestamp:
         if self._origin_ns is None:

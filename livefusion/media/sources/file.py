@@ -10,7 +10,6 @@ from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.settings import Pace
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
-from livefusion.core.trace import FrameTrace
 from livefusion.devices.device import Device
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.formats import InputFormat
@@ -131,10 +130,8 @@ class FileSource:
         is_realtime = self._pace is Pace.REALTIME
         captured_ns = self._release.due_ns(media_ns) if is_realtime else self._decoding_ns
         buffer = decoder.convert(picture)
-        trace = FrameTrace()
-        trace.add("decode", max(captured_ns, self._decoding_ns), self._clock.now_ns())
         seq, self._seq = self._seq, self._seq + 1
-        return Frame(seq, self._name, stamp, captured_ns, decoder.size, decoder.color, buffer, trace=trace)
+        return Frame(seq, self._name, stamp, captured_ns, decoder.size, decoder.color, buffer)
 
     def _is_over(self, media_ns: int) -> bool:
         return self._duration is not None and media_ns >= self._duration * NANOSECONDS

@@ -1,0 +1,245 @@
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.errors import OutputError
+from livefusion.core.events import Eos, Event
+from livefusion.core.frame import Frame, Outcome, RenderedFrame
+from livefusion.core.geometry import Size
+from livefusion.core.timing import SystemClock
+from livefusion.devices.cpu import CpuDevice
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.file import FileSink
+from livefusion.media.sources.file import FileSource
+from livefusion.runtime.stage import StageContext
+from livefusion.testing.media import (
+    LOSSLESS_H264,
+    ClipFormat,
+    decode_clip,
+    luma_of,
+    packet_times,
+    pattern_picture,
+    pattern_planes,
+    write_clip,
+)
+
+pytestmark = pytest.mark.media
+
+SIZE = Size(64, 48)
+CONTEXT = StageContext("test", SystemClock())
+
+
+def write(path: Path, frames: int = 30, **form: Any) -> Path:
+    form = {"codec": "libx264", "options": LOSSLESS_H264, **form}
+    return write_clip(path, (pattern_picture(SIZE, index) for index in range(frames)), ClipFormat(**form))
+
+
+def frames_of(source: FileSource) -> Iterator[Frame]:
+    while not isinstance(item := source.read(), Eos):
+        if not isinstance(item, Event):
+            yield item
+
+
+def record(source_path: Path, target: Path, *, first: int = 0, last: int | None = None) -> FileSink:
+    source = FileSource(source_path, CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(target, CpuDevice(), OutputFormat.of(source.format, source.audio))
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        if frame.seq >= first and (last is None or frame.seq <= last):
+            sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    sink.close()
+    source.close()
+    return sink
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".MP4"])
+def test_a_recording_shows_the_same_pictures_at_the_same_times(tmp_path: Path, suffix: str) -> None:
+    source = write(
+        tmp_path / "in.mp4", time_base=Fraction(1, 1000), pts=[7 + 41 * i + i % 5 for i in range(30)]
+    )
+    sink = record(source, tmp_path / f"out{suffix}")
+
+    pictures = decode_clip(sink.path)
+    assert len(pictures) == sink.stats.frames == 30
+    for index, picture in enumerate(pictures):
+        luma = luma_of(picture)
+        assert np.abs(luma.astype(int) - pattern_planes(SIZE, index)[0]).mean() < 6
+    sent = packet_times(source, "video")
+    assert packet_times(sink.path, "video") == [time - sent[0] for time in sent]
+    assert 0 < sink.stats.bytes < sink.path.stat().st_size
+    assert sink.stats.errors == []
+
+
+def test_the_finished_mp4_knows_its_duration_and_rate(tmp_path: Path) -> None:
+    sink = record(write(tmp_path / "in.mp4"), tmp_path / "out.mp4")
+    with av.open(str(sink.path)) as container:
+        stream = container.streams.video[0]
+        assert abs(float(stream.duration * stream.time_base) - 1.0) < 0.001
+        assert stream.average_rate == 30
+        assert stream.frames == 30
+
+
+@pytest.mark.parametrize("target", ["out.mp4", "out.mkv"])
+@pytest.mark.parametrize(("sound", "source"), [("aac", "in.mp4"), ("libopus", "in.mkv"), ("ac3", "in.mkv")])
+@pytest.mark.parametrize("first", [0, 10])
+def test_sound_is_copied_in_sync_and_cut_to_the_pictures(
+    tmp_path: Path, target: str, sound: str, source: str, first: int
+) -> None:
+    path = write(tmp_path / source, sound=sound, sound_seconds=3.0)
+    sink = record(path, tmp_path / target, first=first, last=24)
+
+    given, kept = packet_times(path, "audio"), packet_times(sink.path, "audio")
+    origin, end = packet_times(path, "video")[first], packet_times(path, "video")[24] + Fraction(1, 30)
+    expected = [time - origin for time in given if origin <= time < end]
+    assert len(kept) == len(expected)
+    assert max(abs(a - b) for a, b in zip(kept, expected, strict=True)) <= Fraction(1, 1000)
+    with av.open(str(sink.path)) as container:
+        assert container.streams.audio[0].codec_context.name.removeprefix("lib") == sound.removeprefix("lib")
+        assert sum(frame.samples for frame in container.decode(audio=0)) > 0.4 * 48000
+
+
+@pytest.mark.parametrize("sound", ["pcm_s16le", "mp2"])
+def test_sound_that_mp4_cannot_carry_is_encoded_anew_in_sync(tmp_path: Path, sound: str) -> None:
+    path = write(tmp_path / "in.mkv", sound=sound, sound_seconds=2.0)
+    sink = record(path, tmp_path / "out.mp4")
+    with av.open(str(sink.path)) as container:
+        samples = np.concatenate([frame.to_ndarray()[0] for frame in container.decode(audio=0)])
+        assert abs(samples.size / 48000 - 1.0) < 0.1
+        assert container.streams.audio[0].codec_context.name == "aac"
+    assert abs(packet_times(sink.path, "audio")[0]) < Fraction(30, 1000)
+
+
+def test_pictures_outlast_the_sound(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.mkv", sound="aac", sound_seconds=0.2)
+    assert len(decode_clip(record(path, tmp_path / "out.mp4").path)) == 30
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from livefusion.core.frame import Outcome, RenderedFrame
+from livefusion.devices.cpu import CpuDevice
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.file import FileSink
+from livefusion.media.sources.file import FileSource
+from livefusion.core.timing import SystemClock
+from livefusion.runtime.stage import StageContext
+context = StageContext("test", SystemClock())
+source = FileSource(Path({source!r}), CpuDevice())
+source.open(context)
+sink = FileSink(Path({target!r}), CpuDevice(), OutputFormat.of(source.format, source.audio))
+sink.open(context)
+for _ in range(100):
+    sink.write(RenderedFrame(source.read(), Outcome.CLEAR))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+@pytest.mark.parametrize("sound", ["", "aac"])
+def test_a_killed_recording_plays_all_but_its_last_second(tmp_path: Path, suffix: str, sound: str) -> None:
+    source = write(tmp_path / "in.mkv", 100, sound=sound, sound_seconds=4.0)
+    target = tmp_path / f"out{suffix}"
+    code = KILLED.format(source=str(source), target=str(target))
+
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert len(decode_clip(target)) >= 90
+
+
+def test_a_stall_is_a_longer_picture_not_a_second_packet(tmp_path: Path) -> None:
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(tmp_path / "out.mp4", CpuDevice(), OutputFormat.of(source.format))
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    sink.close()
+    assert len(decode_clip(sink.path)) == 30
+
+
+def test_opened_again_it_goes_on_in_another_file(tmp_path: Path) -> None:
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(tmp_path / "out.mp4", CpuDevice(), OutputFormat.of(source.format))
+    for count in (10, 20):
+        sink.open(CONTEXT)
+        for _ in range(count):
+            sink.write(RenderedFrame(source.read(), Outcome.CLEAR))
+        sink.close()
+    assert sink.path == tmp_path / "out-2.mp4"
+    assert len(decode_clip(tmp_path / "out.mp4")) == 10
+    assert len(decode_clip(tmp_path / "out-2.mp4")) == 20
+
+
+def make(path: Path, **options: Any) -> FileSink:
+    return FileSink(
+        path, CpuDevice(), OutputFormat(SIZE, Fraction(30), ColorInfo(), Fraction(1, 30)), **options
+    )
+
+
+def test_nothing_recorded_leaves_no_file(tmp_path: Path) -> None:
+    sink = make(tmp_path / "out.mp4")
+    sink.open(CONTEXT)
+    sink.close()
+    assert not (tmp_path / "out.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("out.avi", "end the name in"),
+        ("out", "end the name in"),
+        ("missing/out.mp4", "does not exist"),
+        ("folder.mp4", "cannot be written"),
+    ],
+)
+def test_wrong_targets_are_refused_in_one_line(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / "folder.mp4").mkdir()
+    with pytest.raises(OutputError, match=says) as caught:
+        make(tmp_path / name).open(CONTEXT)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.mp4", 2)
+    before = path.read_bytes()
+    link = tmp_path / "link.mp4"
+    link.hardlink_to(path)
+    for target in (path, link, tmp_path / "x" / ".." / "in.mp4"):
+        with pytest.raises(OutputError):
+            make(target, inputs=(path,)).open(CONTEXT)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
+    target = tmp_path / "out.mp4"
+    target.symlink_to("/dev/full")
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(target, CpuDevice(), OutputFormat.of(source.format))
+    with pytest.raises(OutputError, match="No space left"):
+        write_all(sink, source)
+    assert sink.stats.errors
+
+
+def write_all(sink: FileSink, source: FileSource) -> None:
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    sink.close()
