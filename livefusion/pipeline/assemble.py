@@ -101,7 +101,7 @@ class Pipeline:
 
         Raises what is wrong with the input, the identity or the outputs.
         """
-        settings, device = self._settings, self._device
+        settings = self._settings
         ends = self._read_ends()
         pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         source = self._make_source(ends, pace)

@@ -17,7 +17,7 @@ from livefusion.pipeline.slate import SlateShelf
 COVER_GROWTH = 1.6
 """A face box covers brows to chin; hair, ears and the error of a prediction lie within this factor of it."""
 FACE_CELLS, PICTURE_CELLS = 8, 16
-"""Cells of the blur across a face and across a picture: even a face that fills the height is six cells high."""
+"""Cells of the blur across a face and a picture: even a face that fills a picture is then six cells high."""
 FEATHER = 0.1
 """How far the blur fades out beyond the box, as a share of the box's width."""
 

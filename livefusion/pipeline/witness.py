@@ -10,9 +10,9 @@ from livefusion.runtime.stage import StageContext
 
 
 class Witness:
-    """Stands before a sink and keeps the count on which the report's ``swapped``, ``safe`` and ``raw`` rest.
+    """Stands before a sink and keeps the counts of the report: ``swapped``, ``safe``, ``raw``.
 
-    The counts are of what the sink really took, repeats included, so a leak is counted where it would be seen.
+    They are of what the sink really took, repeats included, so a leak is counted where it would be seen.
     """
 
     def __init__(self, sink: PictureSink) -> None:
