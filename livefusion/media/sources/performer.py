@@ -44,7 +44,7 @@ class PerformerSource:
         pictures: int = 16,
     ) -> None:
         self._uri = uri
-        self._options = PerformerOptions.parse(uri).with_format(size, fps)
+        self._options = PerformerOptions.parse(uri, size=size, fps=fps)
         self._device = device
         self._pace = pace
         self._duration = duration

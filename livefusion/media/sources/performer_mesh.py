@@ -213,7 +213,7 @@ def _jaw_shares(rest: Points, height: float) -> Points:
 
 def _rotation(pose: HeadPose) -> Points:
     """Roll after pitch after yaw, y down and z away from the viewer."""
-    yaw, pitch, roll = map(math.radians, (-pose.yaw, -pose.pitch, pose.roll))
+    yaw, pitch, roll = map(math.radians, (-pose.yaw, pose.pitch, pose.roll))
     cos, sin = math.cos, math.sin
     about_y = np.array([[cos(yaw), 0, sin(yaw)], [0, 1, 0], [-sin(yaw), 0, cos(yaw)]])
     about_x = np.array([[1, 0, 0], [0, cos(pitch), -sin(pitch)], [0, sin(pitch), cos(pitch)]])

@@ -1,7 +1,7 @@
 """What can be asked of the performer, as the query of a ``performer:`` address."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ SMALLEST_FACE = 24
 # Of the picture's height: a taller face would leave the picture as it moves.
 TALLEST_FACE = 0.8
 
-_SIZE, _FPS = Size(1280, 720), Fraction(30)
+_SIZE, _FPS, _FACE = Size(1280, 720), Fraction(30), 170
 
 
 class Occluder(StrEnum):
@@ -41,7 +41,7 @@ class PerformerOptions:
 
     size: Size = _SIZE
     fps: Fraction = _FPS
-    face: int = 170
+    face: int = _FACE
     faces: int = 1
     crossing: bool = False
     cut: int = 0
@@ -74,8 +74,12 @@ class PerformerOptions:
         return None if self.seconds is None else round(self.seconds * self.fps)
 
     @staticmethod
-    def parse(uri: str) -> "PerformerOptions":
-        """Read an address; ``InputError`` names the options if one is unknown or has a wrong value."""
+    def parse(uri: str, *, size: Size | None = None, fps: Fraction | None = None) -> "PerformerOptions":
+        """Read an address; a ``size`` and ``fps`` given here win over it.
+
+        Unless the address says otherwise the face is 170 pixels high, or half the picture if that is less.
+        ``InputError`` names the options if one is unknown or has a wrong value.
+        """
         if not uri.startswith(SCHEME):
             raise InputError(f"{uri} is not the performer", f"use {SCHEME}?face=170")
         query = uri.removeprefix(SCHEME).lstrip("?")
@@ -88,11 +92,10 @@ class PerformerOptions:
             if name not in _READERS:
                 raise InputError(f"performer: has no option {name!r}", f"it has {', '.join(_READERS)}")
             values[name] = _read(name, text)
+        values["size"] = size or values.get("size", _SIZE)
+        values["fps"] = fps or values.get("fps", _FPS)
+        values.setdefault("face", min(_FACE, values["size"].height // 2))
         return PerformerOptions(**values)
-
-    def with_format(self, size: Size | None, fps: Fraction | None) -> "PerformerOptions":
-        """The same with another picture size or rate where one is given."""
-        return replace(self, size=size or self.size, fps=fps or self.fps)
 
 
 def _read(name: str, text: str) -> Any:
