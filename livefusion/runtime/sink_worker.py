@@ -80,6 +80,7 @@ class SinkWorker(Worker):
     def _loop(self, generation: Generation, supervisor: Supervisor) -> BaseException | None:
         entry: Any = generation.carried
         while not isinstance(entry, Eos):
+            entry = None  # holds no picture, whose slot its pool may need, while it waits for the next
             entry = self._pacer.next() or Eos()
             if not self._tend(generation, supervisor, entry):
                 return None

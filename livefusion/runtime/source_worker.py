@@ -79,3 +79,4 @@ class SourceWorker(Worker):
                 if spans is not None:
                     spans.add(self.name, entry.seq, entry.captured_ns, now_ns)
             self._outlet(entry)
+            del entry  # holds no picture, whose slot its pool may need, while it reads the next

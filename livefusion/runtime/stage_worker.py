@@ -82,6 +82,7 @@ class StageWorker(Worker):
             if isinstance(generation.carried, Eos):
                 return
         while True:
+            entry: Any = None  # holds no picture, whose slot its pool may need, while it waits for the next
             if not self._tend(generation, supervisor, None):
                 return
             entry = self._inbox.get(supervisor.patience_ns())
@@ -113,7 +114,7 @@ class StageWorker(Worker):
             return True
         in_ns = self._services.clock.now_ns()
         self._hold(generation, item, in_ns)
-        result = self._made_of(item, supervisor)
+        result = self._made_of(generation, item, supervisor)
         out_ns = self._services.clock.now_ns()
         if not self._release(generation):
             return False
@@ -127,7 +128,7 @@ class StageWorker(Worker):
             self._outlet(result)
         return True
 
-    def _made_of(self, item: Any, supervisor: Supervisor) -> Any:
+    def _made_of(self, generation: Generation, item: Any, supervisor: Supervisor) -> Any:
         if not supervisor.up:
             return self._fallback(item, supervisor, None)
         try:
@@ -135,6 +136,8 @@ class StageWorker(Worker):
         except SafetyStopError:
             raise
         except Exception as error:  # border: a stage of any library may fail in any way
+            if generation.abandoned:
+                return Drop("late")  # counted by ``release``; the failure was noted when it hung
             supervisor.failed(error)
             return self._fallback(item, supervisor, error)
 

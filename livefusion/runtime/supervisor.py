@@ -37,7 +37,8 @@ class Record:
             self._kinds.setdefault(kind, f"{kind}: {error}")
             retry_ns = self._failures.failed(self.clock.now_ns())
         self.tally.add("failures")
-        _log.log(logging.ERROR if first else logging.DEBUG, "%s failed: %s: %s", self.name, kind, error)
+        # As text: a handler that keeps its records would keep the picture too, by the error's traceback.
+        _log.log(logging.ERROR if first else logging.DEBUG, "%s failed: %s: %s", self.name, kind, str(error))
         _log.debug("traceback of %s", self.name, exc_info=error)
         return retry_ns
 
@@ -126,6 +127,7 @@ class Supervisor:
         if self._broken:
             self.close()
             self._broken = False
+            self.error = None  # its traceback holds the picture that was worked on
         if self._open or self._record.clock.now_ns() < self._retry_ns:
             return
         try:

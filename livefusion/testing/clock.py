@@ -11,7 +11,9 @@ class ScriptedClock:
     """Implements ``core.timing.Clock`` without real time.
 
     A thread that waits with a timeout is woken when ``advance`` reaches its deadline; deadlines on the way
-    are reached one after the other, each with the clock showing that very instant.
+    are reached one after the other, each with the clock showing that very instant. A timeout counts from the
+    time that the waiting thread was shown last, since it was computed from that: an ``advance`` between
+    ``now_ns`` and ``wait`` does not put the deadline off.
     """
 
     def __init__(self, now_ns: int = NANOSECONDS) -> None:
@@ -19,10 +21,12 @@ class ScriptedClock:
         self._now_ns = now_ns
         self._sleepers: dict[int, tuple[int, threading.Condition]] = {}
         self._tickets = 0
+        self._shown = threading.local()
 
     def now_ns(self) -> int:
         """The time that the script says it is."""
         with self._changed:
+            self._shown.now_ns = self._now_ns
             return self._now_ns
 
     def wait(self, condition: threading.Condition, timeout_ns: int | None) -> bool:
@@ -30,9 +34,9 @@ class ScriptedClock:
         if timeout_ns is None:
             return condition.wait()
         with self._changed:
-            if timeout_ns <= 0:
+            deadline_ns = getattr(self._shown, "now_ns", self._now_ns) + timeout_ns
+            if deadline_ns <= self._now_ns:
                 return False
-            deadline_ns = self._now_ns + timeout_ns
             self._tickets += 1
             ticket = self._tickets
             self._sleepers[ticket] = (deadline_ns, condition)

@@ -3,7 +3,10 @@
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,11 +14,13 @@ import pytest
 from livefusion.core.color import ColorInfo
 from livefusion.core.errors import DeviceLostError, OutputError
 from livefusion.core.events import Eos, Event, FormatChange, SettingsSwap
+from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
-from livefusion.core.timing import NANOSECONDS
+from livefusion.core.timing import NANOSECONDS, Timestamp
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.graph import Graph
 from livefusion.runtime.mailbox import WAIT
+from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.services import Limits
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.clock import ScriptedClock
@@ -38,9 +43,9 @@ MS = 1_000_000
 class Hand:
     """A source that gives what a test hands it, and a sink that says when it has come through."""
 
-    def __init__(self, stage: Any, clock: ScriptedClock | None = None, **options: Any) -> None:
-        self.clock = clock or ScriptedClock()
-        self.sink = MemorySink()
+    def __init__(self, stage: Any, sink: MemorySink | None = None, **options: Any) -> None:
+        self.clock = ScriptedClock()
+        self.sink = sink or MemorySink()
         self.arrived = threading.Condition()
         self.seq = 0
         self.graph = Graph(self.clock, fork=fork_scripted, **options)
@@ -291,3 +296,94 @@ def test_a_sink_that_hangs_is_failed_and_stops_nobody_else() -> None:
     assert well.seqs == list(range(20))
     assert figures.sinks["hanging"].failed
     assert sum(count for key, count in figures.dropped.items() if "hanging" in key) == 20
+
+
+class Weakly(list):
+    """A picture that can be watched being freed."""
+
+
+@dataclass(frozen=True)
+class Picture(ScriptedItem):
+    pixels: Weakly = field(default_factory=Weakly)
+
+
+@pytest.mark.parametrize("fault", [None, Fault.RAISE, Fault.FALLBACK, Fault.DROP])
+def test_no_thread_holds_a_picture_while_it_waits(fault: Fault | None) -> None:
+    """The slot of a picture goes back to its pool with the last reference, so a stale one costs a slot."""
+
+    class Forgetting(MemorySink):
+        def write(self, item: Any) -> None:
+            written.append(item.seq)
+
+    written: list[int] = []
+    plan = FaultPlan({} if fault is None else {0: fault})
+    hand = Hand(lambda: FailingStage(plan), sink=Forgetting())
+    picture = Picture(0)
+    freed = threading.Event()
+    weakref.finalize(picture.pixels, freed.set)
+    hand.give(picture)
+    del picture
+    wait_until(lambda: bool(written) or (fault is not None and bool(hand.graph.snapshot().dropped)))
+    assert freed.wait(10)
+    hand.end()
+
+
+def test_panic_reaches_the_sink_though_a_stage_hangs() -> None:
+    release = threading.Event()
+
+    class Hanging(NullStage):
+        def process(self, item: Any) -> Any:
+            if item.seq == 2:
+                release.wait()
+            return item
+
+    def slate(like: RenderedFrame) -> RenderedFrame:
+        return replace(like, outcome=Outcome.SAFE)
+
+    buffer: Any = "picture"
+    frames = [
+        RenderedFrame(
+            Frame(seq, "camera", Timestamp(seq, Fraction(1, 100)), 0, Size(64, 48), ColorInfo(), buffer),
+            Outcome.SWAPPED,
+        )
+        for seq in range(3)
+    ]
+    sink = MemorySink()
+    graph = Graph()
+    graph.source("decode", lambda: Frames(frames))
+    graph.stage("swap", Hanging, WAIT)
+    graph.sink("vcam", lambda: sink, pacing=Pacing(Fraction(1, 100), slate))
+    graph.start()
+    wait_until(lambda: graph.snapshot().sinks["vcam"].repeated > 1)
+    graph.panic.engage()
+    engaged = len(sink.items)
+    wait_until(lambda: graph.snapshot().sinks["vcam"].slates > 2)
+    release.set()
+    graph.stop()
+    figures = graph.snapshot()
+    # One picture may have been on its way to the sink when the switch was thrown.
+    assert {item.outcome for item in sink.items[engaged + 1 :]} == {Outcome.SAFE}
+    assert sink.seqs == sorted(set(sink.seqs))
+    assert figures.captured == figures.sinks["vcam"].delivered + sum(figures.dropped.values()) == 3
+
+
+class Frames:
+    """Gives some pictures, then waits to be interrupted."""
+
+    def __init__(self, frames: list[RenderedFrame]) -> None:
+        self._frames = iter(frames)
+        self._interrupted = threading.Event()
+
+    def open(self, context: StageContext) -> None: ...
+
+    def read(self) -> Any:
+        frame = next(self._frames, None)
+        if frame is None:
+            self._interrupted.wait()
+            return Eos()
+        return frame
+
+    def interrupt(self) -> None:
+        self._interrupted.set()
+
+    def close(self) -> None: ...
