@@ -1,6 +1,6 @@
 """The list of pixel operators: one name, one contract, one body for each kind of device.
 
-An operator named ``paste_nv12`` of module ``paste`` is the function ``paste_nv12`` in
+An operator named ``blend_yuva`` of module ``paste`` is the function ``blend_yuva`` in
 ``livefusion.ops.reference.paste`` (NumPy, slow and plain: the definition), in ``livefusion.ops.cpu.paste``
 (fast) and on CUDA in ``livefusion.ops.cuda.paste``. All take the same keyword arguments, write into arrays
 they are given, and return nothing. The contract is the docstring of the reference. One parametrised test
@@ -45,6 +45,9 @@ NV12_TO_RGB = OperatorSpec("nv12_to_rgb", "convert", reads=("luma", "chroma"), w
 RGB_TO_NV12 = OperatorSpec("rgb_to_nv12", "convert", reads=("rgb",), writes=("luma", "chroma"))
 BLUR_REGION = OperatorSpec("blur_region", "blur", reads=("luma", "chroma"), writes=("luma", "chroma"))
 BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma"), writes=("luma", "chroma"))
+FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "chroma"))
+ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
+SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 RASTER_UV = OperatorSpec(
     "raster_uv",
     "raster",

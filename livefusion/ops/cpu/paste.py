@@ -1,0 +1,39 @@
+"""Blend a patch into a picture, in place: one pass over its 2×2 blocks."""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from livefusion.ops.reference.paste import check_even
+
+Plane = npt.NDArray[np.uint8]
+
+
+@njit(cache=True, nogil=True)
+def _blend(luma: Plane, chroma: Plane, patch: Plane, x: int, y: int) -> None:
+    left, top = max(0, -x), max(0, -y)
+    right, bottom = min(patch.shape[1], luma.shape[1] - x), min(patch.shape[0], luma.shape[0] - y)
+    for row in range(top, bottom, 2):
+        for column in range(left, right, 2):
+            weight, cb, cr = np.int32(0), np.int32(0), np.int32(0)
+            for down in range(2):
+                for across in range(2):
+                    i, j = row + down, column + across
+                    a = np.int32(patch[i, j, 3])
+                    old = np.int32(luma[y + i, x + j])
+                    new = (old * (255 - a) + np.int32(patch[i, j, 0]) * a + 127) // 255
+                    luma[y + i, x + j] = np.uint8(new)
+                    cb += a * np.int32(patch[i, j, 1])
+                    cr += a * np.int32(patch[i, j, 2])
+                    weight += a
+            if weight:
+                i, j = (y + row) // 2, (x + column) // 2
+                keep = 1020 - weight
+                chroma[i, j, 0] = np.uint8((np.int32(chroma[i, j, 0]) * keep + cb + 510) // 1020)
+                chroma[i, j, 1] = np.uint8((np.int32(chroma[i, j, 1]) * keep + cr + 510) // 1020)
+
+
+def blend_yuva(luma: Plane, chroma: Plane, patch: Plane, x: int, y: int) -> None:
+    """Blend a Y, Cb, Cr, A patch into NV12 in place; see ``livefusion.ops.reference.paste``."""
+    check_even(x, y, patch.shape[1], patch.shape[0])
+    _blend(luma, chroma, patch, x, y)

@@ -1,0 +1,38 @@
+"""Blend a patch into a picture, in place."""
+
+import numpy as np
+
+from livefusion.ops.reference.sampling import Plane
+
+
+def blend_yuva(luma: Plane, chroma: Plane, patch: Plane, x: int, y: int) -> None:
+    """Blend a Y, Cb, Cr, A patch into NV12 at (x, y), in place and in exact integer arithmetic.
+
+    ``luma`` (h, w) and ``chroma`` (h/2, w/2, 2) are uint8; ``patch`` is (H, W, 4) uint8 in the colour
+    description of the picture, with H, W, ``x`` and ``y`` even (``ValueError`` if not); what lies outside the
+    picture is left out. With A the alpha, ``Y' = (Y·(255 − A) + Yp·A + 127) // 255``. A chroma sample takes
+    the colours of its 2×2 pixels, weighted by their alphas, at their mean alpha:
+    ``C' = (C·(1020 − ΣA) + Σ(A·Cp) + 510) // 1020``. So alpha 0 leaves every byte as it is.
+    """
+    check_even(x, y, patch.shape[1], patch.shape[0])
+    left, top = max(0, -x), max(0, -y)
+    patch = patch[top : max(0, luma.shape[0] - y), left : max(0, luma.shape[1] - x)]
+    height, width = patch.shape[:2]
+    x, y = x + left, y + top
+    values = patch.astype(np.int64)
+    alpha = values[..., 3]
+
+    target = luma[y : y + height, x : x + width]
+    target[:] = (target * (255 - alpha) + values[..., 0] * alpha + 127) // 255
+
+    blocks = (height // 2, 2, width // 2, 2)
+    weight = alpha.reshape(blocks).sum(axis=(1, 3))[..., None]
+    colours = (values[..., 1:3] * alpha[..., None]).reshape(*blocks, 2).sum(axis=(1, 3))
+    sample = chroma[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2]
+    sample[:] = (sample * (1020 - weight) + colours + 510) // 1020
+
+
+def check_even(*numbers: int) -> None:
+    """``ValueError`` unless all numbers are even, so that chroma samples are never split."""
+    if any(number % 2 for number in numbers):
+        raise ValueError(f"offsets and sizes in NV12 are even, not {numbers}")
