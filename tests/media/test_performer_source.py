@@ -109,6 +109,16 @@ def test_a_closed_source_can_be_opened_again() -> None:
     assert all(map(np.array_equal, first, again))
 
 
+def test_a_picture_copied_to_the_device_is_the_one_drawn_there() -> None:
+    drawn = []
+    for staged in (False, True):
+        source = PerformerSource(SMALL, CpuDevice(), pace=Pace.FAST, duration=0.1, staged=staged)
+        source.open(StageContext("source", JumpingClock()))
+        drawn.append([(frame.buffer.luma, frame.buffer.chroma) for frame in frames_of(source)])
+    for direct, copied in zip(*drawn, strict=True):
+        assert all(map(np.array_equal, direct, copied))
+
+
 def test_the_same_seed_gives_the_same_pixels_and_another_one_others() -> None:
     same = [picture(f"{SMALL}&seed=5", 9) for _ in range(2)]
     assert all(map(np.array_equal, *same))

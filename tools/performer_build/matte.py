@@ -19,6 +19,8 @@ TABLE = (
     (511, 0), (511, 440), (500, 440), (488, 400), (455, 362), (400, 340), (372, 342), (364, 346), (361, 300),
     (345, 235), (400, 200),
 )  # fmt: skip
+# Hair ends above this row; the wall is greyer and brighter than it.
+HAIR_ROWS, WALL_SATURATION, WALL_VALUE = 100, 45, 130
 HELMET_CENTRE, HELMET_RADII = (392, 430), (112, 86)
 
 
@@ -83,6 +85,7 @@ def _refined(rgb: Picture, mask: Picture, reach: int = 7) -> Plane:
 def without_backdrop(rgb: Picture, alpha: Picture) -> Picture:
     """The photo with the person's colours carried on beyond her edge, so that no rim of the wall stays."""
     known = (cv2.erode(alpha, np.ones((3, 3))) > 250).astype(np.float32)
+    known[_wall_in_hair(rgb, alpha)] = 0
     colours: Any = rgb.astype(np.float32) * known[..., None]
     for sigma in (1.0, 1.5, 2.5, 4.0):
         share = cv2.GaussianBlur(known, (0, 0), sigma)
@@ -92,3 +95,13 @@ def without_backdrop(rgb: Picture, alpha: Picture) -> Picture:
         known[new] = 1
     beyond = (known == 0)[..., None]
     return np.where(beyond, rgb, np.rint(np.clip(colours, 0, 255))).astype(np.uint8)
+
+
+def _wall_in_hair(rgb: Picture, alpha: Picture) -> npt.NDArray[np.bool_]:
+    """Where the matte took the wall for hair: bright and grey, and close to the edge of the hair."""
+    hsv = cv2.cvtColor(rgb, cv2.COLOR_RGB2HSV)
+    is_wall = (hsv[..., 1] < WALL_SATURATION) & (hsv[..., 2] > WALL_VALUE)
+    is_edge = cv2.erode(alpha, np.ones((21, 21))) < 250
+    is_wall &= is_edge
+    is_wall[HAIR_ROWS:] = False
+    return cv2.dilate(is_wall.astype(np.uint8), np.ones((3, 3))) > 0

@@ -29,7 +29,9 @@ class PerformerSource:
     The address is explained in ``PerformerOptions``; ``size`` and ``fps`` given here win over it. With
     ``Pace.REALTIME`` frame n is drawn ahead and released at start + n / fps, which is its ``captured_ns``: a
     camera's exposure costs no processor time either. With ``Pace.FAST`` it is the moment after drawing.
-    ``duration`` is in seconds of media time. ``truth`` says where the faces are, for tests and evaluation.
+    ``duration`` is in seconds of media time. ``staged`` pictures are drawn in pinned memory and copied to the
+    device, which is the default where device memory is not host memory. ``truth`` says where the faces are,
+    for tests and evaluation.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class PerformerSource:
         size: Size | None = None,
         fps: Fraction | None = None,
         pictures: int = 16,
+        staged: bool | None = None,
     ) -> None:
         self._uri = uri
         self._options = PerformerOptions.parse(uri, size=size, fps=fps)
@@ -49,6 +52,7 @@ class PerformerSource:
         self._pace = pace
         self._duration = duration
         self._pictures = pictures
+        self._staged = staged
         self._name = "performer"
         self._clock: Clock = SystemClock()
         self._release = ReleaseClock(self._clock, pace)
@@ -91,7 +95,7 @@ class PerformerSource:
         self._name, self._clock = context.name, context.clock
         self._release = ReleaseClock(context.clock, self._pace)
         self._scene = PerformerScene(self._options)
-        self._writer = _Writer(self._device, self._options.size, self._pictures)
+        self._writer = _Writer(self._device, self._options.size, self._pictures, self._staged)
         self._seq = 0
 
     def read(self) -> Frame | Event:
@@ -133,12 +137,14 @@ class PerformerSource:
 class _Writer:
     """Puts drawn pictures into slots of the device, in stream order."""
 
-    def __init__(self, device: Device, size: Size, pictures: int) -> None:
+    def __init__(self, device: Device, size: Size, pictures: int, staged: bool | None) -> None:
         self._device = device
         self._stream = device.stream("performer")
         self._pool = FramePool(device, size, limit=pictures)
         self._luma: Any = None
-        if not isinstance(device.empty((1,), "uint8"), np.ndarray):
+        if staged is None:
+            staged = not isinstance(device.empty((1,), "uint8"), np.ndarray)
+        if staged:
             self._luma = device.pinned((size.height, size.width), "uint8")
             self._chroma = device.pinned((size.height // 2, size.width // 2, 2), "uint8")
 

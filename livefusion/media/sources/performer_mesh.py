@@ -206,7 +206,7 @@ def _jaw_shares(rest: Points, height: float) -> Points:
     middle, half = upper[:, 0].mean(), np.ptp(upper[:, 0]) / 2
     line = np.interp(rest[:, 0], upper[:, 0], upper[:, 1])
     aside = np.abs(rest[:, 0] - middle)
-    rise = height * np.interp(aside / half, (0, 1), (0.045, 0.2))
+    rise = height * np.interp(aside / half, (0, 0.6, 1), (0.03, 0.05, 0.18))
     shares: Points = _smooth_step((rest[:, 1] - line) / rise) * (1 - _smooth_step((aside / half - 0.9) / 1.2))
     return shares
 
