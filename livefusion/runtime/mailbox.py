@@ -145,9 +145,7 @@ class Mailbox(Generic[T]):
     ``name`` is the edge (``decode→analyse``) under which drops are counted. All waiting is on one condition.
     """
 
-    def __init__(
-        self, policy: Policy, clock: Clock, name: str, drops: DropCounters | None = None
-    ) -> None:
+    def __init__(self, policy: Policy, clock: Clock, name: str, drops: DropCounters | None = None) -> None:
         self.name = name
         self._policy = policy
         self._clock = clock

@@ -172,5 +172,3 @@ class Supervisor:
         except Exception:
             self.close()
             raise
-
-

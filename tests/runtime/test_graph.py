@@ -1,5 +1,7 @@
 """A whole graph on real threads: order, events, ends, and sinks that fail alone."""
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -218,6 +220,47 @@ def test_stop_interrupts_the_source_and_lets_sinks_finish() -> None:
     assert (sink.events, sink.closed) == ([Eos()], 1)
     assert figures.captured == figures.sinks["sink 0"].delivered
     assert not figures.running
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Windows do not reach a process from within")
+def test_ctrl_c_lets_sinks_finish_their_files() -> None:
+    class Interrupting(MemorySink):
+        def write(self, item: Any) -> None:
+            super().write(item)
+            if item.seq == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    sink = Interrupting()
+    graph = graph_of(endless(), sink, interval_ns=MS)
+    with pytest.raises(KeyboardInterrupt):
+        graph.run()
+    assert (sink.events, sink.closed) == ([Eos()], 1)
+    assert not graph.snapshot().running
+
+
+def test_stop_is_bounded_when_the_source_hangs() -> None:
+    release = threading.Event()
+
+    class HangingSource(ScriptedSource):
+        def read(self) -> Any:
+            release.wait()
+            return Eos()
+
+        def interrupt(self) -> None:
+            raise OSError("the driver is gone")
+
+    sink = MemorySink()
+    graph = Graph(fork=fork_scripted)
+    graph.source("camera", lambda: HangingSource([]))
+    graph.stage("render", NullStage)
+    graph.sink("sink", lambda: sink)
+    graph.start()
+    graph.stop(bound_s=0.1)
+    assert (sink.events, sink.closed) == ([Eos()], 1)
+    release.set()
+    for thread in threading.enumerate():
+        if thread.name == "camera":
+            thread.join()
 
 
 def test_stop_is_bounded_when_a_stage_will_not_end() -> None:

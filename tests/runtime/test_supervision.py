@@ -244,6 +244,39 @@ def test_an_event_on_which_a_stage_hangs_is_not_lost() -> None:
     assert hand.sink.events == [change, Eos()]
 
 
+@pytest.mark.parametrize("entry", ["item", "event"])
+def test_what_waits_while_a_stage_hangs_in_opening_is_counted_or_carried(entry: str) -> None:
+    release, opening = threading.Event(), threading.Event()
+
+    class HangingOnReopening(NullStage):
+        def open(self, context: StageContext) -> None:
+            self.opened += 1
+            if self.opened > 1:
+                opening.set()
+                release.wait()
+
+        def process(self, item: Any) -> Any:
+            if item.seq == 0:
+                raise ValueError("once")
+            return item
+
+    hand = Hand(HangingOnReopening, restarts=RestartPolicy(first_ns=1), limits=Limits(open_ns=MS))
+    hand.pass_one()
+    hand.clock.await_sleepers(2)
+    change = FormatChange(Size(64, 48), ColorInfo())
+    hand.clock._now_ns += 10  # the retry is due, but nobody has woken the stage: the entry will
+    hand.give(change if entry == "event" else None)
+    assert opening.wait(10)
+    hand.clock.await_sleepers(1)
+    hand.clock.advance(2 * NANOSECONDS)
+    hand.pass_one()
+    release.set()
+    hand.end()
+    figures = hand.graph.snapshot()
+    assert hand.sink.events == ([change, Eos()] if entry == "event" else [Eos()])
+    assert figures.captured == figures.sinks["sink"].delivered + sum(figures.dropped.values())
+
+
 def test_a_stage_that_always_hangs_is_left_for_dead() -> None:
     plan = FaultPlan({call: Fault.STALL for call in range(100)})
     restarts = RestartPolicy(first_ns=0, longest_ns=0)
