@@ -1,6 +1,6 @@
 """What a run comes to: the report, told in a few lines, and what the user must not overlook in it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,30 +8,37 @@ Report = Mapping[str, Any]
 
 
 def summary(report: Report) -> str:
-    """Frames, latency and outputs of a report (``livefusion.report/1``)."""
+    """Frames, latency, device and outputs of a report (``livefusion.report/1``)."""
     frames, latency, engine = report["frames"], report["latency_ms"]["residence"], report["engine"]
-    dropped = sum(frames["dropped"].values())
+    device, dropped = report["device"], sum(frames["dropped"].values())
     lines = [
         f"{frames['delivered']} of {frames['captured']} frames at {report['fps']['out']:.1f} fps: "
-        f"{frames['swapped']} swapped, {frames['safe']} covered, "
+        f"{frames['swapped']} swapped, {frames['safe']} covered, {frames['clear']} without a face, "
         f"{dropped} dropped, {frames['repeated']} repeated",
         f"time in the graph: p50 {latency['p50']:.1f} ms, p95 {latency['p95']:.1f} ms, "
-        f"p99 {latency['p99']:.1f} ms ({report['device']['name']}, {engine['name']}, {engine['identity']})",
+        f"p99 {latency['p99']:.1f} ms ({device['name']}, {engine['name']}, {engine['identity']})",
+    ]
+    lines += [
+        f"{fallback['got']} instead of {fallback['wanted']}: {fallback['reason']}"
+        for fallback in device["fallbacks"]
     ]
     return "\n".join(lines + [_output(output) for output in report["outputs"]])
 
 
-def warnings(report: Report) -> list[str]:
-    """Raw frames, fallbacks and failed outputs, a line each."""
-    found = []
-    if raw := report["frames"]["raw"]:
-        found.append(f"{raw} frames show a known face unaltered")
-    found += [
-        f"{fallback['got']} instead of {fallback['wanted']}: {fallback['reason']}"
-        for fallback in report["device"]["fallbacks"]
-    ]
-    found += [f"{output['uri']}: {error}" for output in report["outputs"] for error in output["errors"]]
-    return found
+def warnings(report: Report) -> Iterator[str]:
+    """Raw frames, a picture without faces, stages that failed and outputs that failed, a line each."""
+    frames = report["frames"]
+    if frames["raw"]:
+        yield f"{frames['raw']} frames show a known face unaltered"
+    if frames["delivered"] and frames["clear"] == frames["delivered"]:
+        yield "no face was found: come closer, face the camera, and give it light"
+    for name, stage in report["stages"].items():
+        if stage["failures"]:
+            cause = f": {stage['errors'][0]}" if stage["errors"] else ""
+            yield f"{name} failed {stage['failures']} times, and its pictures were covered{cause}"
+    for output in report["outputs"]:
+        for error in output["errors"]:
+            yield f"{output['uri']}: {error}"
 
 
 def _output(output: Report) -> str:

@@ -1,0 +1,238 @@
+"""run and demo around a pipeline that is pretended: consent, summary, report, and how a run ends."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livefusion.cli import execute as execute_module
+from livefusion.cli.console import Console
+from livefusion.cli.execute import with_consent
+from livefusion.cli.main import main
+from livefusion.core.errors import DriverError, GraphError, SafetyStopError, SettingsError
+from livefusion.core.settings import Pace, Settings
+from livefusion.media.sources import capture
+
+pytestmark = pytest.mark.unit
+
+RESIDENCE = {"p50": 11.24, "p95": 14.8, "p99": 19.0, "max": 25.0}
+
+
+def report(**frames: Any) -> dict[str, Any]:
+    return {
+        "schema": "livefusion.report/1",
+        "device": {"name": "cpu", "fallbacks": []},
+        "engine": {"name": "mesh", "identity": "vera"},
+        "frames": {
+            "captured": 300,
+            "delivered": 299,
+            "swapped": 290,
+            "safe": 9,
+            "clear": 0,
+            "raw": 0,
+            "repeated": 2,
+            "dropped": {"decode→analyse:newest-wins": 1},
+        }
+        | frames,
+        "latency_ms": {"residence": RESIDENCE},
+        "stages": {"render": {"failures": 0, "errors": []}},
+        "fps": {"in": 30.0, "out": 29.94},
+        "outputs": [{"uri": "null:", "frames": 299, "bytes": 0, "errors": [], "reconnects": 0}],
+    }
+
+
+class FakePipeline:
+    """Notes how it is used; ``errors`` are raised by ``wait``, one a pipeline."""
+
+    made: list["FakePipeline"]
+    errors: list[BaseException]
+    document: dict[str, Any]
+
+    def __init__(self, settings: Settings, *, library: Any) -> None:
+        self.settings = settings
+        self.calls: list[str] = []
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def wait(self, timeout: float) -> bool:
+        self.calls.append("wait")
+        if self.errors:
+            raise self.errors.pop(0)
+        return self.calls.count("wait") > 2
+
+    def progress(self) -> Any:
+        from types import SimpleNamespace
+
+        return SimpleNamespace(
+            fps=30.0, p95_ms=1.0, dropped=0, tracks=1, device="cpu", delivered=1, total=None
+        )
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+    def report(self) -> dict[str, Any]:
+        return self.document
+
+
+@pytest.fixture
+def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakePipeline]:
+    class Library:
+        def names(self) -> tuple[str, ...]:
+            return ("vera",)
+
+    FakePipeline.made, FakePipeline.errors, FakePipeline.document = [], [], report()
+    monkeypatch.setattr(execute_module, "Pipeline", FakePipeline)
+    monkeypatch.setattr(execute_module, "IdentityLibrary", Library)
+    monkeypatch.chdir(tmp_path)
+    return FakePipeline
+
+
+RUN = ["run", "-i", "clip.mp4", "-o", "null:"]
+
+
+def test_a_run_starts_waits_stops_and_tells_its_figures(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, "--report", "report.json", "--pace", "fast"]) == 0
+    [made] = pipeline.made
+    assert made.calls == ["start", "wait", "wait", "wait", "stop"]
+    assert made.settings.pace is Pace.FAST
+    out, err = capsys.readouterr()
+    assert (
+        "299 of 300 frames at 29.9 fps: 290 swapped, 9 covered, 0 without a face, 1 dropped, 2 repeated"
+        in out
+    )
+    assert "p50 11.2 ms, p95 14.8 ms, p99 19.0 ms (cpu, mesh, vera)" in out
+    assert "→ null: (299 frames)" in out
+    assert not err
+    assert json.loads(Path("report.json").read_text(encoding="utf-8")) == pipeline.document
+
+
+def test_an_output_file_is_shown_with_its_full_path_and_size(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("out.mp4").write_bytes(b"movie")
+    pipeline.document["outputs"] = [{"uri": "out.mp4", "frames": 299, "bytes": 4_210_000, "errors": []}]
+    assert main(RUN) == 0
+    assert f"→ {Path('out.mp4').resolve()} (299 frames, 4.2 MB)" in capsys.readouterr().out
+
+
+def test_what_must_not_be_overlooked_is_a_warning(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline.document = report(raw=3, clear=299)
+    pipeline.document["device"]["fallbacks"] = [{"wanted": "nvenc", "got": "x264", "reason": "no GPU"}]
+    pipeline.document["stages"]["render"] = {"failures": 2, "errors": ["GraphError: boom"]}
+    pipeline.document["outputs"][0]["errors"] = ["disk full"]
+    assert main(RUN) == 0
+    out, err = capsys.readouterr()
+    assert "\nx264 instead of nvenc: no GPU\n" in out
+    assert err.splitlines() == [
+        "livefusion: warning: 3 frames show a known face unaltered",
+        "livefusion: warning: no face was found: come closer, face the camera, and give it light",
+        "livefusion: warning: render failed 2 times, and its pictures were covered: GraphError: boom",
+        "livefusion: warning: null:: disk full",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (KeyboardInterrupt(), 130),
+        (SafetyStopError("stopped"), 4),
+        (GraphError("fault"), 1),
+        (DriverError("gone"), 3),
+    ],
+)
+def test_however_a_run_ends_it_is_stopped_and_reported(
+    error: BaseException, status: int, pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline.errors = [error]
+    assert main([*RUN, "--report", "report.json"]) == status
+    assert pipeline.made[0].calls == ["start", "wait", "stop"]
+    assert Path("report.json").is_file()
+    assert "299 of 300 frames" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", ["--report", "--trace"])
+def test_a_folder_that_is_not_there_is_found_out_before_the_run(
+    flag: str, pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, flag, "none/file.json"]) == 2
+    assert pipeline.made == []
+    assert f"{flag} none/file.json cannot be written: there is no folder none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("cameras", "input_"), [(["/dev/video0"], "camera:/dev/video0"), ([], "performer:")])
+def test_demo_takes_the_camera_if_there_is_one(
+    cameras: list[str], input_: str, pipeline: type[FakePipeline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        capture, "list_cameras", lambda: [capture.CameraInfo(device, "cam") for device in cameras]
+    )
+    assert main(["demo"]) == 0
+    settings = pipeline.made[0].settings
+    assert settings.input == input_
+    assert (settings.output, settings.duration, settings.pace) == (
+        ("livefusion-demo.mp4",),
+        10.0,
+        Pace.REALTIME,
+    )
+
+
+def test_demo_does_without_a_camera_that_is_taken(
+    pipeline: type[FakePipeline], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(capture, "list_cameras", lambda: [capture.CameraInfo("0", "cam")])
+    pipeline.errors = [DriverError("camera:0 is in use", "close the other program")]
+    assert main(["demo"]) == 0
+    assert [made.settings.input for made in pipeline.made] == ["camera:0", "performer:"]
+    assert "livefusion: warning: camera:0 is in use" in capsys.readouterr().err
+
+
+def test_demo_with_an_input_of_the_user_does_not_replace_it(pipeline: type[FakePipeline]) -> None:
+    pipeline.errors = [DriverError("camera:7 is not there")]
+    assert main(["demo", "-i", "camera:7", "--duration", "2"]) == 3
+    assert len(pipeline.made) == 1
+    assert pipeline.made[0].settings.duration == 2
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"photo"), lambda path: path.mkdir()])
+def test_a_photo_needs_a_consent(
+    make: Callable[[Path], Any], pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(Path("me.jpg"))
+    assert main([*RUN, "-s", "me.jpg"]) == 2
+    assert pipeline.made == []
+    assert "the face in me.jpg is put on only with the consent of its owner" in capsys.readouterr().err
+    assert main([*RUN, "-s", "me.jpg", "--consent", "myself"]) == 0
+    assert pipeline.made[0].settings.consent == "myself"
+
+
+@pytest.mark.parametrize("source", ["", "vera", "no-such-thing"])
+def test_a_persona_needs_none(source: str) -> None:
+    settings = Settings(source=source)
+    assert with_consent(settings, ("vera",), Console(io.StringIO(), io.StringIO())) is settings
+
+
+@pytest.mark.parametrize("answer", ["myself", ""])
+def test_at_a_terminal_consent_is_asked(answer: str, tmp_path: Path) -> None:
+    class Person(Console):
+        interactive = True  # type: ignore[assignment]
+
+        def ask(self, question: str) -> str:
+            return answer
+
+    photo = tmp_path / "me.jpg"
+    photo.write_bytes(b"photo")
+    console = Person(io.StringIO(), io.StringIO())
+    if answer:
+        assert with_consent(Settings(source=str(photo)), (), console).consent == "myself"
+    else:
+        with pytest.raises(SettingsError, match="consent of its owner"):
+            with_consent(Settings(source=str(photo)), (), console)

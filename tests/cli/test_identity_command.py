@@ -1,0 +1,172 @@
+"""identity list, add and remove, around a library that is pretended."""
+
+import io
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import livefusion.pipeline.identities as identities_module
+from livefusion.cli.console import Console
+from livefusion.cli.identity import parser, run
+from livefusion.cli.main import main
+from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.provenance.consent import ConsentRecord
+from livefusion.provenance.store import IdentityStore
+
+pytestmark = pytest.mark.unit
+
+PERSONAS = ("vera", "tom")
+
+
+class Library:
+    """Keeps what it is given without looking at it."""
+
+    advice = ("ana.jpg: turn to the light",)
+
+    def names(self) -> tuple[str, ...]:
+        return (*PERSONAS, *IdentityStore().names())
+
+    def add(self, name: str, photos: list[Path], consent: ConsentRecord) -> SimpleNamespace:
+        if any("dark" in photo.name for photo in photos):
+            raise IdentityError("dark.jpg is too dark", "take it in daylight")
+        IdentityStore().create(name, consent).write_bytes(b"face")
+        return SimpleNamespace(label=name)
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(identities_module, "IdentityLibrary", Library)
+    monkeypatch.setenv("LIVEFUSION_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def photo(tmp_path: Path) -> str:
+    path = tmp_path / "ana.jpg"
+    path.write_bytes(b"pixels")
+    return str(path)
+
+
+def test_names_are_one_a_line_personas_first(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
+    capsys.readouterr()
+    assert main(["identity", "list", "--names"]) == 0
+    assert capsys.readouterr().out == "vera\ntom\nana\n"
+
+
+def test_the_table_tells_whose_face_it_is_and_how_long_it_may_be_used(
+    photo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "identity",
+        "add",
+        "ana",
+        photo,
+        "--by",
+        "Ana Lima",
+        "--consent",
+        "talk",
+        "--until",
+        "2199-12-31",
+    ]
+    assert main(words) == 0
+    run_out = ConsentRecord(
+        subject="bo", given_by="Bo", purposes="x", until=date(2020, 1, 1), recorded_at="2019-01-01T00:00:00Z"
+    )
+    IdentityStore().create("bo", run_out).write_bytes(b"face")
+    assert "ana is kept" in capsys.readouterr().out
+    assert main(["identity", "list"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert "nobody (persona)" in rows[1]
+    assert rows[3].split() == ["ana", "a", "real", "person", "Ana", "Lima", "talk", "2199-12-31"]
+    assert rows[4].endswith("2020-01-01 (run out)")
+
+
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [
+        ([], "consent; --by and --consent missing"),
+        (["--by", "Ana"], "consent; --consent missing"),
+        (["--consent", "t"], "--by"),
+    ],
+)
+def test_without_a_terminal_both_flags_are_needed(
+    flags: list[str], missing: str, photo: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["identity", "add", "ana", photo, *flags]) == 2
+    assert missing in capsys.readouterr().err
+    assert IdentityStore().names() == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["add", "ana"], "the following arguments are required: PHOTO"),
+        (
+            ["add", "ana", "{photo}", "--by", "A", "--consent", "t", "--until", "soon"],
+            "--until 'soon' is not valid",
+        ),
+        (
+            ["add", "ana", "{photo}", "--by", "A", "--consent", "t", "--until", "2020-01-01"],
+            "ran out on 2020-01-01",
+        ),
+        (["add", "ana", "{photo}.none", "--by", "A", "--consent", "t"], "cannot read"),
+        (["add", "../ana", "{photo}", "--by", "A", "--consent", "t"], "cannot be the name"),
+        (["remove", "nobody"], "there is no stored identity nobody"),
+        (["remove", "vera"], "vera is a persona"),
+    ],
+)
+def test_wrong_requests(words: list[str], text: str, photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", *(word.replace("{photo}", photo) for word in words)]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_poor_photo_is_refused_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dark = tmp_path / "dark.jpg"
+    dark.write_bytes(b"pixels")
+    assert main(["identity", "add", "ana", str(dark), "--by", "Ana", "--consent", "talk"]) == 2
+    assert capsys.readouterr().err == "livefusion: error: dark.jpg is too dark: take it in daylight\n"
+
+
+def test_a_folder_gives_its_photos_and_advice_is_told(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(Path(photo).parent)
+    assert main(["identity", "add", "ana", folder, "--by", "Ana", "--consent", "talk"]) == 0
+    assert capsys.readouterr().err == "livefusion: advice: ana.jpg: turn to the light\n"
+    assert len(IdentityStore().record("ana").evidence) == 1
+
+
+def test_remove(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
+    assert main(["identity", "remove", "ana"]) == 0
+    assert "face and consent" in capsys.readouterr().out
+    assert IdentityStore().names() == ()
+
+
+class Person(Console):
+    """A console at which somebody sits and gives these answers."""
+
+    interactive = True  # type: ignore[assignment]
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__(io.StringIO(), io.StringIO())
+        self.questions: list[str] = []
+        self._answers = list(answers)
+
+    def ask(self, question: str) -> str:
+        self.questions.append(question)
+        return self._answers.pop(0)
+
+
+def test_at_a_terminal_what_is_missing_is_asked(photo: str) -> None:
+    person = Person("my streams")
+    assert run(parser().parse(["add", "me", photo, "--by", "myself"]), person) == 0
+    assert person.questions == ["For what?"]
+    record = IdentityStore().record("me")
+    assert (record.given_by, record.purposes) == ("myself", "my streams")
+
+
+def test_who_does_not_answer_keeps_no_face(photo: str) -> None:
+    with pytest.raises(SettingsError, match="without consent"):
+        run(parser().parse(["add", "me", photo]), Person("", ""))
+    assert IdentityStore().names() == ()
