@@ -141,7 +141,7 @@ class FramePool:
         ``OutOfMemoryError`` if all slots are held, which means that somebody keeps frames for too long.
         """
         slot = self._take(stream.name)
-        for event in (slot.written, *slot.reads):
+        for event in (*slot.reads, slot.written):
             stream.wait(event)
         slot.written = None
         slot.reads.clear()

@@ -110,9 +110,9 @@ def test_next_writer_waits_for_readers_and_last_write() -> None:
     assert ready.ready is written
     del buffer, ready
     pool.acquire(stream)
-    assert stream.waits == [written, read]
+    assert stream.waits == [read, written]
     pool.acquire(stream)
-    assert stream.waits == [written, read]
+    assert stream.waits == [read, written]
 
 
 def test_threads_never_share_a_slot() -> None:

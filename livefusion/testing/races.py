@@ -1,0 +1,135 @@
+"""Who touched which memory, and whether anything ordered them: vector clocks over streams.
+
+A clock says for each stream how many of its operations lie before a point. One operation happens before
+another if the other's clock counts it. Two accesses to overlapping memory race when at least one writes and
+neither happens before the other.
+"""
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Clock = dict[int, int]
+Memory = npt.NDArray[Any]
+
+
+def merge(clock: Clock, other: Clock) -> None:
+    """Make ``clock`` count all that ``other`` counts."""
+    for stream, count in other.items():
+        clock[stream] = max(clock.get(stream, 0), count)
+
+
+def covers(clock: Clock, other: Clock) -> bool:
+    """True if ``clock`` counts all that ``other`` counts."""
+    return all(clock.get(stream, 0) >= count for stream, count in other.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Two accesses that nothing orders: ``stream: operation(argument)`` each, and the memory they share."""
+
+    first: str
+    second: str
+    memory: str
+
+    def __str__(self) -> str:
+        return f"{self.second} does not wait for {self.first} on {self.memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One operation's touch of some bytes."""
+
+    what: str
+    stream: int
+    count: int
+    low: int
+    high: int
+    writes: bool
+
+    def before(self, clock: Clock) -> bool:
+        """True if a point with this clock lies after the access."""
+        return clock.get(self.stream, 0) >= self.count
+
+    def conflicts(self, other: "Access") -> bool:
+        """True if the order of the two accesses matters."""
+        return (self.writes or other.writes) and self.low < other.high and other.low < self.high
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """One allocation and the accesses to it that still matter."""
+
+    label: str
+    accesses: list[Access] = field(default_factory=list)
+
+
+def owner_of(array: Memory) -> Memory:
+    """The array that owns the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+class MemoryLog:
+    """The accesses to every allocation of a device, and the races among them. Not safe for threads."""
+
+    def __init__(self) -> None:
+        self.races: list[Race] = []
+        self._blocks: dict[int, Block] = {}
+        self._host: Clock = {}
+        self._made = 0
+
+    def register(self, array: Memory, kind: str) -> None:
+        """Watch the memory of an array from now until it is freed."""
+        owner = owner_of(array)
+        key = id(owner)
+        if key not in self._blocks:
+            shape = "x".join(str(side) for side in array.shape)
+            self._blocks[key] = Block(f"{kind} memory {self._made} ({shape} {array.dtype})")
+            self._made += 1
+            weakref.finalize(owner, self._blocks.pop, key, None).atexit = False
+
+    def knows(self, array: Memory) -> bool:
+        """True if the memory of the array is watched."""
+        return id(owner_of(array)) in self._blocks
+
+    def host_waited(self, clock: Clock) -> None:
+        """The host has seen the end of all that ``clock`` counts."""
+        merge(self._host, clock)
+
+    def touch(self, array: Memory, what: str, stream: int, clock: Clock, *, writes: bool) -> None:
+        """Note an access by the last operation that ``clock`` counts on ``stream``, and any race it makes."""
+        if array.size == 0:
+            return
+        block = self._blocks[id(owner_of(array))]
+        low, high = np.lib.array_utils.byte_bounds(array)
+        access = Access(what, stream, clock.get(stream, 0), low, high, writes)
+        kept = []
+        for earlier in block.accesses:
+            ordered = earlier.before(clock) or earlier.before(self._host)
+            if not ordered and earlier.conflicts(access):
+                self._report(Race(earlier.what, what, block.label))
+            # A later write stands for what it follows and covers; what the host waited for cannot race again.
+            replaced = writes and ordered and low <= earlier.low and earlier.high <= high
+            if not replaced and not earlier.before(self._host):
+                kept.append(earlier)
+        block.accesses = [*kept, access]
+
+    def host_reads(self, array: Memory) -> None:
+        """Note a race for each write into the array whose end the host has not seen."""
+        if array.size == 0 or not self.knows(array):
+            return
+        block = self._blocks[id(owner_of(array))]
+        low, high = np.lib.array_utils.byte_bounds(array)
+        read = Access("host: read", -1, 0, low, high, writes=False)
+        for earlier in block.accesses:
+            if earlier.conflicts(read) and not earlier.before(self._host):
+                self._report(Race(earlier.what, read.what, block.label))
+
+    def _report(self, race: Race) -> None:
+        if race not in self.races:
+            self.races.append(race)

@@ -1,0 +1,260 @@
+"""A device that does everything as late and as disordered as the rules allow, and names each broken rule."""
+
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.errors import DeviceError
+from livefusion.devices.cpu import aligned_empty, check_copy
+from livefusion.devices.device import Array, BodyKind, Event, Operator, Stream
+from livefusion.testing.races import Clock, MemoryLog, Race, covers, merge
+
+_POISON = 0xA5
+"""What fresh memory holds: bright in a picture, and no sensible float."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimEvent:
+    """A point in a stream, as the clock of all that lies before it."""
+
+    device: "SimDevice"
+    clock: Clock
+
+    def synchronize(self) -> None:
+        """Run what lies before the event, and by chance some of what need not have waited."""
+        self.device.catch_up(self.clock)
+
+
+class SimStream:
+    """A queue of operations that have not run yet."""
+
+    def __init__(self, device: "SimDevice", index: int, name: str) -> None:
+        self._device = device
+        self._name = name
+        self.index = index
+        self.clock: Clock = {}
+        self.queue: deque[_Operation] = deque()
+        self.done = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the stream."""
+        return self._name
+
+    def record(self) -> Event:
+        """An event behind everything put on this stream so far."""
+        with self._device.lock:
+            return SimEvent(self._device, dict(self.clock))
+
+    def wait(self, event: Event | None) -> None:
+        """What is put on this stream from now on runs after ``event``."""
+        if event is None:
+            return
+        if not isinstance(event, SimEvent) or event.device is not self._device:
+            raise DeviceError(
+                f"stream {self._name} waits for an event of another device", "copy through the host"
+            )
+        self._device.wait(self, event)
+
+    def synchronize(self) -> None:
+        """Run everything that is on this stream."""
+        self.record().synchronize()
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    work: Callable[[], None]
+    clock: Clock
+
+
+class SimDevice:
+    """Host memory behind streams that run late, in a random order that heeds streams and events alone.
+
+    Nothing runs before somebody synchronises; then the operations that must come first run, and by chance
+    others that may. Every access to the device's memory is noted, and ``races`` names each pair that nothing
+    orders, whatever order was drawn: a host read is ordered by ``synchronize`` alone. Host arrays given to an
+    operator are copied at launch, as the parameters of a kernel are; an operator that writes into one is
+    refused. Fresh memory is poisoned. Safe to use from several threads.
+
+    ``kind`` says which bodies run. ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything,
+    to show that the test would notice; ``waits`` counts those waits.
+    """
+
+    def __init__(self, seed: int = 0, *, kind: BodyKind = "cpu", drop_wait: int | None = None) -> None:
+        self.lock = threading.RLock()
+        self.waits = 0
+        self._kind = kind
+        self._drop_wait = drop_wait
+        self._random = random.Random(seed)
+        self._streams: list[SimStream] = []
+        self._log = MemoryLog()
+        self._errors: list[tuple[Clock, Exception]] = []
+
+    @property
+    def name(self) -> str:
+        """``sim``."""
+        return "sim"
+
+    @property
+    def races(self) -> list[Race]:
+        """The races so far, each once."""
+        with self.lock:
+            return list(self._log.races)
+
+    def assert_no_races(self) -> None:
+        """``AssertionError`` with every race."""
+        races = self.races
+        assert not races, "; ".join(str(race) for race in races)
+
+    def stream(self, name: str) -> Stream:
+        """A new stream."""
+        with self.lock:
+            stream = SimStream(self, len(self._streams), name)
+            self._streams.append(stream)
+            return stream
+
+    def empty(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """Poisoned device memory."""
+        return self._allocate(shape, dtype, "device")
+
+    def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        """Poisoned host memory that is watched like the device's."""
+        return self._allocate(shape, dtype, "pinned")
+
+    def copy(self, dst: Array, src: Array, stream: Stream) -> None:
+        """Copy later; pageable host memory is read now."""
+        check_copy(dst, src)
+        with self.lock:
+            source = src if self._log.knows(src) else src.copy()
+            work = partial(np.copyto, dst, source)
+            self._put(work, stream, reads={"source": src}, writes={"target": dst}, name="copy")
+
+    def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
+        """Run the operator later, with the host arrays as they are now."""
+        held = dict(arguments)
+        with self.lock:
+            for name, value in arguments.items():
+                if isinstance(value, np.ndarray) and not self._log.knows(value):
+                    if name in operator.writes:
+                        raise DeviceError(
+                            f"{operator.name} writes {name} into host memory", "use Device.empty"
+                        )
+                    held[name] = value.copy()
+            reads = {name: arguments[name] for name in operator.reads}
+            writes = {name: arguments[name] for name in operator.writes}
+            work = partial(operator.body(self._kind), **held)
+            self._put(work, stream, reads=reads, writes=writes, name=operator.name)
+
+    def run(
+        self,
+        work: Callable[[], None],
+        stream: Stream,
+        *,
+        reads: tuple[Array, ...],
+        writes: tuple[Array, ...],
+        name: str,
+    ) -> None:
+        """Run the work later; the host memory it names is watched from now on."""
+        with self.lock:
+            for array in (*reads, *writes):
+                self._log.register(array, "host")
+            named_reads = {str(i): array for i, array in enumerate(reads)}
+            named_writes = {str(i): array for i, array in enumerate(writes)}
+            self._put(work, stream, reads=named_reads, writes=named_writes, name=name)
+
+    def to_host(self, array: Array) -> npt.NDArray[Any]:
+        """The array itself; a race if the host has not waited for what is written into it."""
+        self.host_read(array)
+        host: npt.NDArray[Any] = array
+        return host
+
+    def host_read(self, array: Array) -> None:
+        """Note that the host reads the array now."""
+        with self.lock:
+            self._log.host_reads(array)
+
+    def synchronize(self) -> None:
+        """Run everything."""
+        with self.lock:
+            everything: Clock = {}
+            for stream in self._streams:
+                merge(everything, stream.clock)
+            self.catch_up(everything)
+
+    def wait(self, stream: SimStream, event: SimEvent) -> None:
+        """Order a stream behind an event, unless this is the wait to drop."""
+        with self.lock:
+            if covers(stream.clock, event.clock):
+                return
+            if self.waits != self._drop_wait:
+                merge(stream.clock, event.clock)
+            self.waits += 1
+
+    def catch_up(self, clock: Clock) -> None:
+        """Run at least what ``clock`` counts, then raise the first error of those operations."""
+        with self.lock:
+            eagerness = self._random.random()
+            while wanted := [i for i, count in clock.items() if self._streams[i].done < count]:
+                ready = [stream for stream in self._streams if self._is_ready(stream)]
+                due = [stream for stream in ready if stream.index in wanted]
+                if not due or self._random.random() < eagerness:
+                    due = ready
+                self._step(self._random.choice(due))
+            self._log.host_waited(clock)
+            self._raise_error_within(clock)
+
+    def _allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike, kind: str) -> npt.NDArray[Any]:
+        array = aligned_empty(shape, dtype)
+        array.view(np.uint8)[...] = _POISON
+        with self.lock:
+            self._log.register(array, kind)
+        return array
+
+    def _put(
+        self,
+        work: Callable[[], None],
+        stream: Stream,
+        *,
+        reads: Mapping[str, Array],
+        writes: Mapping[str, Array],
+        name: str,
+    ) -> None:
+        if not isinstance(stream, SimStream):
+            raise DeviceError(f"{name} is put on a stream of another device", "use a stream of this device")
+        stream.clock[stream.index] = stream.clock.get(stream.index, 0) + 1
+        clock = dict(stream.clock)
+        stream.queue.append(_Operation(work, clock))
+        for arrays, is_write in ((reads, False), (writes, True)):
+            for argument, array in arrays.items():
+                if is_write:
+                    self._log.register(array, "host")
+                if self._log.knows(array):
+                    what = f"{stream.name}: {name}({argument})"
+                    self._log.touch(array, what, stream.index, clock, writes=is_write)
+
+    def _is_ready(self, stream: SimStream) -> bool:
+        if not stream.queue:
+            return False
+        needs = stream.queue[0].clock.items()
+        return all(self._streams[i].done >= count for i, count in needs if i != stream.index)
+
+    def _step(self, stream: SimStream) -> None:
+        operation = stream.queue.popleft()
+        try:
+            operation.work()
+        except Exception as error:
+            self._errors.append((operation.clock, error))
+        stream.done += 1
+
+    def _raise_error_within(self, clock: Clock) -> None:
+        for entry in self._errors:
+            if covers(clock, entry[0]):
+                self._errors.remove(entry)
+                raise entry[1]
