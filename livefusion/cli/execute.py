@@ -66,6 +66,8 @@ def _require_folders(settings: Settings) -> None:
 
 def _follow(pipeline: Pipeline, console: Console) -> None:
     view = ProgressView(console)
+    if console.live:
+        console.status("getting ready …")
     try:
         pipeline.start()
         while not pipeline.wait(LIVE_INTERVAL):

@@ -90,7 +90,7 @@ def _row(name: str) -> tuple[str, ...]:
         record = store.record(name)
     except IdentityError as error:
         return (name, "a real person", f"unusable: {error.problem}", "", "")
-    until = str(record.until or "withdrawn")
+    until = str(record.until or "no end")
     if record.until is not None and record.until < date.today():
         until += " (run out)"
     return (name, "a real person", record.given_by, record.purposes, until)
