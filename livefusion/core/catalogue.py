@@ -102,7 +102,7 @@ def _allowed(kind: Kind, value: Mapping[str, Any]) -> str:
         return "true or false"
     if kind in {"number", "whole number"}:
         return f"a {kind}{_limits(value)}"
-    return "texts" if kind == "list" else "text"
+    return "a list of texts" if kind == "list" else "text"
 
 
 def _limits(value: Mapping[str, Any]) -> str:

@@ -91,7 +91,7 @@ def test_every_setting_has_a_flag_with_its_meaning_and_one_can_be_left_out() -> 
         ("zebra = 1", "there is no setting zebra (in {path}): `livefusion settings --reference` lists them"),
         ("fps = 0", "fps (in {path}) '0' is not valid: it is a number above 0 and up to 240"),
         ("[safety]\nbadge = 'maybe'", "safety.badge (in {path}) 'maybe' is not valid: it is true or false"),
-        ("output = 'a.mp4'", "output (in {path}) 'a.mp4' is not valid: it is texts"),
+        ("output = 'a.mp4'", "output (in {path}) 'a.mp4' is not valid: it is a list of texts"),
         ("faces = 3", "faces (in {path}) is a group of settings, not a value: write [faces]"),
         ("input = { a = 1 }", "input (in {path}) "),
         ("fps = ", "{path} is not valid TOML (Invalid value"),

@@ -50,7 +50,7 @@ def test_every_setting_and_group_says_what_it_means() -> None:
     ("key", "kind", "allowed"),
     [
         ("input", "text", "text"),
-        ("output", "list", "texts"),
+        ("output", "list", "a list of texts"),
         ("pace", "choice", "realtime or fast"),
         ("fps", "number", "a number above 0 and up to 240"),
         ("duration", "number", "a number above 0"),
@@ -84,7 +84,7 @@ def test_schema_is_complete() -> None:
         ),
         ({"size": "0x720"}, "size '0x720' is not valid: it is WIDTHxHEIGHT in pixels"),
         ({"device": "gpu"}, "device 'gpu' is not valid: it is auto, cpu, cuda or cuda:N"),
-        ({"output": "out.mp4"}, "output 'out.mp4' is not valid: it is texts"),
+        ({"output": "out.mp4"}, "output 'out.mp4' is not valid: it is a list of texts"),
         ({"safety": {"on_missing_face": "blu"}}, "'blu' is not valid: it is blur, safe, hold or pass"),
         ({"safety": 3}, "safety is a group of settings, not a value: write [safety]"),
         ({"input": "x" * 99, "fps": "y" * 99}, "fps 'yyy"),
