@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +24,7 @@ from livefusion.inference.registry import ModelRegistry
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
+from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, make_sink, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
@@ -32,11 +32,13 @@ from livefusion.pipeline.report import Facts, build_report
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Witness
+from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
 from livefusion.runtime.mailbox import LATEST, WAIT
 from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
+from livefusion.runtime.services import Limits
 from livefusion.runtime.snapshot import GraphSnapshot
 from livefusion.swap.mesh.engine import MeshEngine
 
@@ -65,6 +67,8 @@ class Parts:
     source: Callable[[Device], PictureSource] | None = None
     sinks: Sequence[Callable[[Device, OutputFormat], PictureSink]] = ()
     clock: Clock | None = None
+    limits: Limits | None = None
+    restarts: RestartPolicy | None = None
 
 
 class Pipeline:
@@ -87,7 +91,13 @@ class Pipeline:
         self._slates = SlateShelf(self._device)
         self._spans = SpanLog() if settings.trace else None
         self.panic = PanicSwitch()
-        self._graph = Graph(self._clock, panic=self.panic, spans=self._spans)
+        self._graph = Graph(
+            self._clock,
+            limits=self._parts.limits,
+            restarts=self._parts.restarts,
+            panic=self.panic,
+            spans=self._spans,
+        )
         self._usage = UsageGauge(self._clock)
         self._models = ModelRegistry.load()
         self._analyse: AnalyseStage | None = None
@@ -105,10 +115,9 @@ class Pipeline:
         ends = self._read_ends()
         pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         source = self._make_source(ends, pace)
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            identity = beside.submit(self._library.load, settings.source, settings.consent)
-            self._format = source.probe()
-            self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
+        identity = run_beside(partial(self._library.load, settings.source, settings.consent))
+        self._format = source.probe()
+        self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
         policy = LATEST if pace is Pace.REALTIME else WAIT
         interval = 1 / self._format.fps if pace is Pace.REALTIME else None
         pacing = Pacing(interval, self._slates.like)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -127,5 +128,5 @@ def _read(path: Path, consent: ConsentRecord) -> Identity:
                 embedding=arrays.get("embedding"),
                 consent=consent.as_report(),
             )
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error
