@@ -212,7 +212,7 @@ class AnalyseStage:
             return
         self._newest_seq = newest.seq
         self._trust.answered(newest.seq)
-        for candidate in self._roster.explain(newest.faces, newest.seq):
+        for candidate in self._roster.explain(newest.faces, newest.seq, current=newest.seq == frame.seq):
             if self._roster.worth_a_look(candidate):
                 self._look_closer(eyes, frame, candidate)
             else:

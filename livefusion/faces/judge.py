@@ -14,7 +14,8 @@ NO_FACE = 0.1
 _SURE_DETECTION = 0.8
 _SMALL_FACE = 32.0
 
-_LEAST_OVERLAP = 0.25
+# A mesh further than that from where its face was expected has jumped onto something else.
+_LEAST_OVERLAP = 0.4
 _LEAST_VISIBLE = 0.35
 _LEAST_WIDTH = 16.0
 _MOST_GROWTH = 2.5

@@ -40,9 +40,8 @@ def clash(sights: list[Sight]) -> list[tuple[Sight, Sight]]:
     """
     pairs = []
     lost: list[Sight] = []
-    with_mesh = [sight for sight in sights if sight.mesh is not None]
-    for index, first in enumerate(with_mesh):
-        for second in with_mesh[index + 1 :]:
+    for index, first in enumerate(sights):
+        for second in sights[index + 1 :]:
             if first in lost or second in lost or first.box.iou(second.box) <= _ONE_FACE:
                 continue
             winner, loser = (first, second) if _claims_more(first, second) else (second, first)
