@@ -5,37 +5,42 @@ import numpy.typing as npt
 from numba import njit
 
 from livefusion.core.color import ColorInfo, Siting
-from livefusion.ops.yuv import RgbToYuv, YuvToRgb, chroma_origin
+from livefusion.ops.yuv import RgbToYuv, YuvToRgb
 
 Plane = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _chroma_row(chroma: Plane, row: int, left: float, line: Floats) -> None:
-    """(2, w) Cb, Cr less 128 of one luma row: chroma rows lie half a luma row below the even ones."""
+def _chroma_row(chroma: Plane, row: int, is_left: bool, line: Floats) -> None:
+    """(2, w) Cb, Cr less 128 of one luma row, bilinear between the samples round it."""
     height, half = chroma.shape[0], chroma.shape[1]
     near = row // 2
     far = min(max(near + (1 if row % 2 else -1), 0), height - 1)
+    even, odd = (np.float32(1), np.float32(0.5)) if is_left else (np.float32(0.75), np.float32(0.75))
+    quarter, middle = np.float32(0.25), np.float32(128)
     for channel in range(2):
-        for column in range(line.shape[1]):
-            position = (column - left) / 2
-            position = min(max(position, 0.0), half - 1.0)
-            low = int(position)
-            high = min(low + 1, half - 1)
-            share = np.float32(position - low)
-            a = np.float32(0.75) * chroma[near, low, channel] + np.float32(0.25) * chroma[far, low, channel]
-            b = np.float32(0.75) * chroma[near, high, channel] + np.float32(0.25) * chroma[far, high, channel]
-            line[channel, column] = a + (b - a) * share - np.float32(128)
+        upper, lower, target = chroma[near, :, channel], chroma[far, :, channel], line[channel]
+        before = here = (
+            np.float32(upper[0]) + (np.float32(lower[0]) - np.float32(upper[0])) * quarter - middle
+        )
+        for column in range(half):
+            nxt = min(column + 1, half - 1)
+            after = (
+                np.float32(upper[nxt]) + (np.float32(lower[nxt]) - np.float32(upper[nxt])) * quarter - middle
+            )
+            target[2 * column] = before + (here - before) * even
+            target[2 * column + 1] = after + (here - after) * odd
+            before, here = here, after
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _to_rgb(luma: Plane, chroma: Plane, rgb: Plane, yuv: Floats, left: float) -> None:
+def _to_rgb(luma: Plane, chroma: Plane, rgb: Plane, yuv: Floats, is_left: bool) -> None:
     offset, light_gain, red_cr, green_cb, green_cr, blue_cb = yuv
     zero, top, half = np.float32(0), np.float32(255), np.float32(0.5)
     line = np.empty((2, luma.shape[1]), np.float32)
     for row in range(luma.shape[0]):
-        _chroma_row(chroma, row, left, line)
+        _chroma_row(chroma, row, is_left, line)
         for column in range(luma.shape[1]):
             light = (np.float32(luma[row, column]) - offset) * light_gain
             u, v = line[0, column], line[1, column]
@@ -47,7 +52,7 @@ def _to_rgb(luma: Plane, chroma: Plane, rgb: Plane, yuv: Floats, left: float) ->
 def nv12_to_rgb(luma: Plane, chroma: Plane, rgb: Plane, color: ColorInfo) -> None:
     """Convert a whole picture to RGB; see ``livefusion.ops.reference.convert``."""
     yuv = np.array(YuvToRgb.of(color).values(), np.float32)
-    _to_rgb(luma, chroma, rgb, yuv, chroma_origin(color.siting)[0])
+    _to_rgb(luma, chroma, rgb, yuv, color.siting is Siting.LEFT)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
