@@ -13,9 +13,10 @@ from livefusion.core.geometry import Size
 class InputFormat:
     """What an opened source delivers.
 
-    ``size`` is that of the upright, even-sized pictures; ``rotation`` is how far, in degrees clockwise, the
-    stored pictures were turned to get there. ``frames`` and ``duration`` (seconds) are what the container
-    promises, None if it promises nothing. ``note`` says in words what was done to the input.
+    ``size`` is that of the upright, even-sized pictures, whose pixels are ``pixel_aspect`` times as wide as
+    high; ``rotation`` is how far, in degrees clockwise, the stored pictures were turned to get there.
+    ``frames`` and ``duration`` (seconds) are what the container promises, None if it promises nothing.
+    ``note`` says in words what was done to the input.
     """
 
     uri: str
@@ -23,6 +24,7 @@ class InputFormat:
     fps: Fraction
     color: ColorInfo
     time_base: Fraction
+    pixel_aspect: Fraction = Fraction(1)
     rotation: int = 0
     frames: int | None = None
     duration: float | None = None
@@ -64,8 +66,11 @@ class OutputFormat:
     color: ColorInfo
     time_base: Fraction
     audio: AudioFeed | None = None
+    pixel_aspect: Fraction = Fraction(1)
 
     @staticmethod
     def of(source: InputFormat, audio: AudioFeed | None = None) -> "OutputFormat":
         """The format in which the pictures of a source leave the graph."""
-        return OutputFormat(source.size, source.fps, source.color, source.time_base, audio)
+        return OutputFormat(
+            source.size, source.fps, source.color, source.time_base, audio, source.pixel_aspect
+        )

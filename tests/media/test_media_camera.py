@@ -69,8 +69,8 @@ def opener(*captures: FakeCapture | DriverError) -> Callable[[CameraRequest], Fa
     return open_next
 
 
-def opened(*captures: FakeCapture | DriverError) -> CameraSource:
-    source = CameraSource(CameraRequest("0"), CpuDevice(), opener=opener(*captures))
+def opened(*captures: FakeCapture | DriverError, duration: float | None = None) -> CameraSource:
+    source = CameraSource(CameraRequest("0"), CpuDevice(), duration=duration, opener=opener(*captures))
     source.open(StageContext("camera", SystemClock()))
     return source
 
@@ -161,6 +161,20 @@ def test_the_newest_picture_wins() -> None:
 
     np.testing.assert_array_equal(frame.buffer.luma, pattern_planes(SIZE, 5)[0])
     assert isinstance(source.read(), Discontinuity)
+    source.close()
+
+
+def test_it_ends_after_its_duration() -> None:
+    capture = FakeCapture()
+    capture.feed(0, 1_000_000_000)
+    source = opened(capture, duration=0.05)
+    seen = []
+    for index in range(1, 4):
+        item = source.read()
+        seen.append(isinstance(item, Frame))
+        capture.feed(index, 1_000_000_000 + index * 30_000_000)
+    assert seen == [True, True, False]
+    capture.unplug()
     source.close()
 
 

@@ -90,6 +90,14 @@ def test_the_finished_mp4_knows_its_duration_and_rate(tmp_path: Path) -> None:
         assert stream.frames == 30
 
 
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_pixels_that_are_not_square_stay_so(tmp_path: Path, suffix: str) -> None:
+    options = {**LOSSLESS_H264, "aspect": "4:3"}
+    sink = record(write(tmp_path / "in.mp4", 5, options=options), tmp_path / f"out{suffix}")
+    with av.open(str(sink.path)) as container:
+        assert container.streams.video[0].sample_aspect_ratio == Fraction(4, 3)
+
+
 @pytest.mark.parametrize("target", ["out.mp4", "out.mkv"])
 @pytest.mark.parametrize(("sound", "source"), [("aac", "in.mp4"), ("libopus", "in.mkv"), ("ac3", "in.mkv")])
 @pytest.mark.parametrize("first", [0, 10])

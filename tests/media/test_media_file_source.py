@@ -1,3 +1,4 @@
+import gc
 import random
 import threading
 from fractions import Fraction
@@ -183,6 +184,20 @@ def test_an_interrupt_wakes_a_read_that_waits(tmp_path: Path) -> None:
     assert isinstance(source.read(), Eos)
     timer.join()
     source.close()
+
+
+def test_pictures_are_freed_at_once_and_not_by_the_garbage_collector(tmp_path: Path) -> None:
+    source = opened(write(tmp_path / "a.mp4", 40, codec="libx264", options=LOSSLESS_H264))
+    gc.collect()
+    gc.disable()
+    try:
+        while not isinstance(source.read(), Eos):
+            pass
+        alive = [one for one in gc.get_objects() if isinstance(one, av.VideoFrame)]
+    finally:
+        gc.enable()
+        source.close()
+    assert len(alive) <= 3
 
 
 def test_probe_knows_the_format_before_the_graph_opens_the_source(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from livefusion.core.color import ColorInfo, Matrix, Range
 from livefusion.core.geometry import Size
 from livefusion.media.host import Fitter
-from livefusion.media.sinks.recolor import Recolorer
+from livefusion.media.recolor import Recolorer
 from livefusion.testing.media import patch_samples
 
 pytestmark = pytest.mark.unit
@@ -32,33 +32,34 @@ def planes(size: Size, samples: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("matrix", list(Matrix))
 @pytest.mark.parametrize("value_range", list(Range))
 @pytest.mark.parametrize("rgb", PATCHES)
-def test_every_colour_arrives_as_a_webcam_would_send_it(
-    matrix: Matrix, value_range: Range, rgb: tuple[int, int, int]
+@pytest.mark.parametrize("target", [WEBCAM, ColorInfo(), ColorInfo(matrix=Matrix.BT709, range=Range.FULL)])
+def test_every_colour_is_the_same_in_the_target(
+    matrix: Matrix, value_range: Range, rgb: tuple[int, int, int], target: ColorInfo
 ) -> None:
     color = ColorInfo(matrix=matrix, range=value_range)
-    luma, chroma = Recolorer().to_webcam(*planes(Size(16, 8), patch_samples(rgb, color)), color)
+    luma, chroma = Recolorer(target).recolor(*planes(Size(16, 8), patch_samples(rgb, color)), color)
 
-    y, cb, cr = patch_samples(rgb, WEBCAM)
+    y, cb, cr = patch_samples(rgb, target)
     assert np.abs(luma.astype(int) - y).max() <= 2
     assert np.abs(chroma.astype(int) - (cb, cr)).max() <= 2
 
 
-def test_webcam_colours_pass_through_untouched() -> None:
+def test_colours_of_the_target_pass_through_untouched() -> None:
     luma, chroma = planes(Size(16, 8), (100, 110, 120))
-    out = Recolorer().to_webcam(luma, chroma, WEBCAM)
+    out = Recolorer(WEBCAM).recolor(luma, chroma, WEBCAM)
     assert out[0] is luma
     assert out[1] is chroma
 
 
 def test_recolouring_follows_a_change_of_size_and_colour() -> None:
-    recolorer = Recolorer()
+    recolorer = Recolorer(WEBCAM)
     for size, matrix in [
         (Size(16, 8), Matrix.BT709),
         (Size(32, 16), Matrix.BT709),
         (Size(32, 16), Matrix.BT601),
     ]:
         color = ColorInfo(matrix=matrix, range=Range.FULL)
-        luma, _ = recolorer.to_webcam(*planes(size, (255, 128, 128)), color)
+        luma, _ = recolorer.recolor(*planes(size, (255, 128, 128)), color)
         assert luma.shape == (size.height, size.width)
         assert (luma == 235).all()
 
@@ -104,7 +105,7 @@ def test_recoloured_pictures_look_the_same_to_swscale() -> None:
     given, wanted = source.to_ndarray(format="nv12"), target.to_ndarray(format="nv12")
 
     color = ColorInfo(matrix=Matrix.BT709, range=Range.FULL)
-    luma, chroma = Recolorer().to_webcam(given[:48], given[48:].reshape(24, 32, 2), color)
+    luma, chroma = Recolorer(WEBCAM).recolor(given[:48], given[48:].reshape(24, 32, 2), color)
 
     assert np.abs(luma.astype(int) - wanted[:48]).mean() < 1
     assert np.abs(chroma.astype(int) - wanted[48:].reshape(24, 32, 2)).mean() < 1

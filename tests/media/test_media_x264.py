@@ -14,6 +14,7 @@ from livefusion.devices.pool import FramePool
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.formats import OutputFormat
+from livefusion.media.h273 import write_color
 from livefusion.testing.media import flat_picture, luma_of, patch_samples, pattern_picture
 
 pytestmark = pytest.mark.media
@@ -40,16 +41,18 @@ def decode(packets: list[av.Packet]) -> list[av.VideoFrame]:
 @pytest.mark.parametrize("matrix", [Matrix.BT601, Matrix.BT709])
 @pytest.mark.parametrize("value_range", list(Range))
 @pytest.mark.parametrize("rgb", [(200, 30, 40), (20, 180, 60), (30, 40, 220), (224, 172, 140)])
+@pytest.mark.parametrize("source", [None, ColorInfo(), ColorInfo(matrix=Matrix.BT601, range=Range.FULL)])
 def test_colours_come_back_as_they_were(
-    matrix: Matrix, value_range: Range, rgb: tuple[int, int, int]
+    matrix: Matrix, value_range: Range, rgb: tuple[int, int, int], source: ColorInfo | None
 ) -> None:
     color = ColorInfo(matrix=matrix, range=value_range)
-    samples = patch_samples(rgb, color)
+    source = color if source is None else source
+    given = flat_picture(Size(64, 64), "yuv420p", patch_samples(rgb, source))
+    write_color(given, source)
     encoder = X264Encoder(CpuDevice())
     encoder.open(output(Size(64, 64), color))
-    packets = list(encoder.encode(frame(flat_picture(Size(64, 64), "yuv420p", samples), 0, 0)))
 
-    (picture,) = decode(packets)
+    (picture,) = decode(list(encoder.encode(frame(given, 0, 0))))
 
     # Seen by an independent way to RGB, which trusts the tags that were written.
     seen = picture.to_ndarray(format="rgb24").reshape(-1, 3).mean(axis=0)

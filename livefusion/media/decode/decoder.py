@@ -104,15 +104,18 @@ def _check_size(stored: Size) -> None:
 
 
 def _format_key(picture: Any) -> tuple[Any, ...]:
-    """Everything that decides how a picture is converted."""
-    matrix = picture.side_data.get("DISPLAYMATRIX")
+    """Everything that decides how a picture is converted.
+
+    The display matrix is only looked at through ``rotation``: PyAV's ``side_data`` ties the picture into a
+    reference cycle, which kept some hundred pictures alive until the next garbage collection.
+    """
     return (
         picture.width,
         picture.height,
         picture.format.name,
+        picture.rotation,
         picture.color_range,
         picture.colorspace,
         picture.color_trc,
         picture.color_primaries,
-        None if matrix is None else bytes(matrix),
     )

@@ -16,7 +16,7 @@ class Encoder(Protocol):
         ...
 
     def open(self, output: OutputFormat) -> None:
-        """Get ready for pictures; those of another size are fitted into ``output.size``."""
+        """Get ready for pictures; those of another size or colour are brought to that of ``output``."""
         ...
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:

@@ -18,14 +18,16 @@ from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.media.h273 import write_color
 from livefusion.media.host import Fitter, host_planes
+from livefusion.media.recolor import Recolorer
 
 KEYFRAME_SECONDS = 1
 """Longest time between two key frames: what a killed recording loses, and what a late viewer waits."""
 
 # 720p, one thread, p50: ultrafast 2.3 ms at 4.3 Mbit/s, superfast 4.9 ms at 3.6, veryfast 8.2 ms at 2.9.
-# A second thread takes 1.5 ms instead of 2.3 for the same CPU time; NV12 and I420 input cost the same.
+# A second thread makes 1.5 ms of the 2.3 if a core is idle, but 6.7 if none is: the slices then wait for each
+# other. So it takes cores that the rest of the graph leaves. NV12 and I420 input cost the same.
 _PRESET = "ultrafast"
-_THREADS = min(2, os.cpu_count() or 1)
+_THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
 _QUALITY = 21
 
 
@@ -55,13 +57,14 @@ class X264Encoder:
                 f"the H.264 encoder refuses {output.size} ({error})", "choose another size or reinstall av"
             ) from error
         self._fitter = Fitter(output.size)
+        self._recolorer = Recolorer(output.color)
         self._picture = _Picture(output)
         self._key_after = None
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The one packet of a frame; a key frame if asked for, and at least each second of media time."""
-        planes = host_planes(self._device, frame)
-        luma, chroma = self._fitter.fit(*planes, self._output.color.range)
+        planes = self._fitter.fit(*host_planes(self._device, frame), frame.color.range)
+        luma, chroma = self._recolorer.recolor(*planes, frame.color)
         ts = frame.ts.rescale(self._output.time_base)
         picture = self._picture.fill(luma, chroma)
         picture.pts = ts.pts
@@ -90,6 +93,7 @@ class X264Encoder:
         context = av.CodecContext.create("libx264", "w")
         context.width, context.height, context.pix_fmt = output.size.width, output.size.height, "nv12"
         context.time_base, context.framerate = output.time_base, output.fps
+        context.sample_aspect_ratio = output.pixel_aspect
         context.thread_count = _THREADS
         context.options = {
             "preset": self._preset,

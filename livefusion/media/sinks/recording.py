@@ -27,7 +27,7 @@ class Recording:
         self._output = output
         self._origin: Timestamp | None = None
         self._last: Timestamp | None = None
-        self._container: Any = av.open(str(path), "w", format=muxer, options=dict(options))
+        self._container: Any = av.open(f"file:{path}", "w", format=muxer, options=dict(options))
         size = output.size
         self._stream: Any = self._container.add_mux_stream(
             codec, rate=output.fps, width=size.width, height=size.height

@@ -10,17 +10,20 @@ from typing import Any
 import cv2
 import numpy as np
 
+from livefusion.core.color import ColorInfo, Matrix, Range
 from livefusion.core.errors import DriverError
 from livefusion.core.events import Event
 from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.media.host import Fitter, host_planes
-from livefusion.media.sinks.recolor import Recolorer
+from livefusion.media.recolor import Recolorer
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
 
 _LOOPBACK = 'load the module: sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="LiveFusion"'
+# What readers take for granted, because no tag reaches them.
+_WEBCAM = ColorInfo(matrix=Matrix.BT601, range=Range.LIMITED)
 _OBS = "install OBS Studio, start its virtual camera once and stop it again"
 REMEDY = _LOOPBACK if sys.platform == "linux" else _OBS
 """What to do where there is no virtual camera."""
@@ -39,7 +42,7 @@ class VirtualCameraSink:
         self._camera_name = camera
         self._camera: Any = None
         self._fitter = Fitter(output.size)
-        self._recolorer = Recolorer()
+        self._recolorer = Recolorer(_WEBCAM)
         width, height = output.size.width, output.size.height
         self._i420 = np.empty((height * 3 // 2, width), np.uint8)
         self._luma = self._i420[:height]
@@ -71,7 +74,7 @@ class VirtualCameraSink:
         """Send a picture. ``DriverError`` if the driver refuses it."""
         frame = item.frame
         planes = self._fitter.fit(*host_planes(self._device, frame), frame.color.range)
-        luma, chroma = self._recolorer.to_webcam(*planes, frame.color)
+        luma, chroma = self._recolorer.recolor(*planes, frame.color)
         np.copyto(self._luma, luma)
         cv2.split(chroma, (self._cb, self._cr))
         try:

@@ -8,6 +8,8 @@ from typing import Any
 import av
 from av.error import FFmpegError
 
+from livefusion.media.sources.demux import read_only
+
 _log = logging.getLogger(__name__)
 
 
@@ -25,12 +27,13 @@ class FileAudio:
     def open(self) -> "AudioReader | None":
         """A new reader, or None if the file has no readable sound."""
         try:
-            container = av.open(str(self._path), metadata_errors="replace")
+            container = av.open(f"file:{self._path}", metadata_errors="replace")
         except (FFmpegError, OSError, ValueError) as error:
             _log.warning("sound of %s is left out: %s", self._path.name, error)
             return None
         for stream in container.streams.audio:
             if stream.codec_context is not None and stream.codec_context.sample_rate:
+                read_only(container, stream)
                 return AudioReader(container, stream)
         container.close()
         return None

@@ -38,7 +38,7 @@ class CameraSource:
 
     ``captured_ns`` is the driver's own time where it tells one, else when the picture arrived here. A camera
     that goes away or stalls for two seconds gives a ``Discontinuity``; ``read`` then waits until it is back
-    or the source is interrupted.
+    or the source is interrupted. It ends after ``duration`` seconds of media time.
     """
 
     def __init__(
@@ -46,11 +46,13 @@ class CameraSource:
         request: CameraRequest,
         device: Device,
         *,
+        duration: float | None = None,
         opener: CameraOpener = open_camera,
         pictures: int = 16,
     ) -> None:
         self._request = request
         self._device = device
+        self._duration = duration
         self._opener = opener
         self._pictures = pictures
         self._name = "camera"
@@ -110,7 +112,11 @@ class CameraSource:
         """The next frame or event, waiting for it; ``Eos`` once interrupted, and ever after."""
         if not self._queued and self._link is not None:
             self._advance(self._link)
-        return self._queued.popleft() if self._queued else Eos()
+        return self._queued.popleft() if self._queued and not self._is_over else Eos()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._duration is not None and self._pts * TIME_BASE >= self._duration
 
     def interrupt(self) -> None:
         """Make a blocked ``read`` return with ``Eos``."""

@@ -12,7 +12,7 @@ from typing import Any
 import av
 from av.codec.context import Flags
 from av.error import FFmpegError
-from av.stream import Disposition
+from av.stream import Discard, Disposition
 
 from livefusion.core.errors import InputError
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 DEFAULT_FPS = Fraction(30)
 _MAX_FPS = 240
-_DECODER_THREADS = min(2, os.cpu_count() or 1)
+_DECODER_THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
 
 
 class VideoFile:
@@ -38,6 +38,7 @@ class VideoFile:
         except InputError:
             self._container.close()
             raise
+        read_only(self._container, self._stream)
         self._tune_decoder()
         self._packets = self._container.demux(self._stream)
         self._ready: deque[Any] = deque()
@@ -61,6 +62,11 @@ class VideoFile:
         """Nominal frame rate; 30 where the file names none or an absurd one."""
         rate = self._stream.average_rate or self._stream.guessed_rate
         return Fraction(rate) if rate and 0 < rate <= _MAX_FPS else DEFAULT_FPS
+
+    @property
+    def pixel_aspect(self) -> Fraction:
+        """Width of a stored pixel by its height."""
+        return self._stream.sample_aspect_ratio or Fraction(1)
 
     @property
     def frames(self) -> int | None:
@@ -138,11 +144,19 @@ class VideoFile:
             context.flags |= Flags.low_delay
 
 
+def read_only(container: Any, wanted: Any) -> None:
+    """Spare the demuxer the streams that nobody reads."""
+    for stream in container.streams:
+        if stream.index != wanted.index:
+            stream.discard = Discard.all
+
+
 def _open(path: Path) -> Any:
+    """Open by the protocol ``file``, so that no colon in a name means another one."""
     if path.is_dir():
         raise InputError(f"{path} is a folder", "name a video file in it")
     try:
-        return av.open(str(path), metadata_errors="replace")
+        return av.open(f"file:{path}", metadata_errors="replace")
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", "check the path") from error
     except PermissionError as error:

@@ -184,6 +184,7 @@ class _Reading:
             fps=video.fps,
             color=decoder.color,
             time_base=video.time_base,
+            pixel_aspect=1 / video.pixel_aspect if decoder.orientation.transpose else video.pixel_aspect,
             rotation=decoder.orientation.rotation,
             frames=video.frames,
             duration=video.duration,
