@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from livefusion.core.frame import Buffer
 from livefusion.core.geometry import Size
 from livefusion.devices.device import Device, Event, Stream
@@ -22,8 +24,7 @@ class Uploader:
         self._stream = stream
         self._pool = pool
         self._staging = [_Staging(device, size) for _ in range(2)] if staged else []
-        half = (size.height // 2, size.width // 2, 2)
-        self._turned = device.pinned((half[1], half[0], 2), "uint8")
+        self._turned: Plane = np.empty((size.width // 2, size.height // 2, 2), np.uint8)
 
     def upload(self, planes: DecodedPlanes, orientation: Orientation) -> Buffer:
         """A slot with the upright picture, ready after the decode stream's work."""
