@@ -21,6 +21,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from model_build.wheels import BuildError, Wheel, WheelStore
+from performer_build.disguise import disguised
 from performer_build.matte import cut_out, without_backdrop
 from performer_build.second_person import make_second_person
 from PIL import Image
@@ -63,7 +64,7 @@ content = "512x512 RGBA: the photo, cut out"
 [[file]]
 name = "second.webp"
 sha256 = "{second}"
-content = "512x512 RGBA: a second person, made of the photo by warping, mirroring and recolouring it"
+content = "512x512 RGBA: a second person, made of the photo: warped, mirrored, recoloured, disguised"
 
 [[file]]
 name = "landmarks.npz"
@@ -110,6 +111,8 @@ def build(wheels: WheelStore) -> dict[str, bytes]:
     first_points = find_landmarks(rgb, FACE_CENTRE, landmarks)
     second = make_second_person(first, first_points, OVAL)
     mirrored_centre = (rgb.shape[1] - 1 - FACE_CENTRE[0], FACE_CENTRE[1])
+    bare_points = find_landmarks(second[..., :3].copy(), mirrored_centre, landmarks)
+    second[..., :3] = disguised(second[..., :3], bare_points)
     second_points = find_landmarks(second[..., :3].copy(), mirrored_centre, landmarks)
     points = io.BytesIO()
     np.savez(points, first=first_points, second=second_points)

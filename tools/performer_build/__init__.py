@@ -1,1 +1,1 @@
-"""The steps of `tools/build_performer.py`: cut out, and make a second person."""
+"""The steps of `tools/build_performer.py`: cut out, and make a second person with a disguise."""

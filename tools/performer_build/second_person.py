@@ -17,13 +17,13 @@ SUIT_HUES, SUIT_SATURATION, SUIT_BELOW, SUIT_TURN = (170, 18), 90, 0.72, 102
 # RGB gains and gamma of darker skin and hair.
 GAINS, GAMMA = (0.86, 0.74, 0.66), 1.25
 # What is moved: centre and radii in face heights from the middle of the oval, relative growth across and
-# down, shift down in face heights. Eyes closer together, nose broad and long, mouth narrow and low, jaw wide.
-# SFace still takes the two for one person (cosine 0.75); more than this looks like a caricature.
+# down, shift down in face heights. Eyes larger, nose short and narrow, mouth wide, jaw narrow. More than this
+# looks like a caricature, and for a recogniser it is still the same person: hence the disguise.
 CHANGES = (
-    ((0.0, -0.16), (0.30, 0.16), (-0.22, -0.085), 0.03),
-    ((0.0, 0.03), (0.15, 0.17), (0.44, 0.17), 0.03),
-    ((0.0, 0.26), (0.20, 0.12), (-0.20, 0.34), 0.03),
-    ((0.0, 0.35), (0.60, 0.30), (0.22, 0.0), 0.0),
+    ((0.0, -0.13), (0.34, 0.10), (0.10, 0.20), -0.015),
+    ((0.0, 0.03), (0.14, 0.17), (-0.26, -0.10), -0.03),
+    ((0.0, 0.24), (0.20, 0.12), (0.22, 0.20), -0.02),
+    ((0.0, 0.35), (0.60, 0.30), (-0.12, 0.0), 0.0),
 )
 
 
