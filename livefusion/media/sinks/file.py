@@ -18,8 +18,8 @@ from livefusion.runtime.stage import StageContext
 # Killed after 300 frames with a key frame each 30: a plain MP4 plays 0 of them, fragments without flushing
 # 268 and then an error, these options 270. On a clean close hybrid_fragmented leaves an ordinary MP4.
 # Without delay_moov a sound track that starts a few milliseconds after the pictures is moved to their start.
-# Where the sound ends first, FFmpeg would hold ten seconds of pictures back in case more of it came, and a kill
-# would lose them; sound is muxed ahead of its pictures here, so a tenth of a second (in µs) is enough.
+# Where the sound ends first, FFmpeg would hold ten seconds of pictures back in case more of it came, and a
+# kill would lose them; sound is muxed ahead of its pictures here, so a tenth of a second (in µs) is enough.
 _LIVE = {"flush_packets": "1", "max_interleave_delta": "100000"}
 _MUXERS = {
     ".mp4": ("mp4", {"movflags": "+hybrid_fragmented+delay_moov", **_LIVE}),
