@@ -34,6 +34,8 @@ def associate(seen: Corners, expected: Corners, threshold: float) -> Association
     if not len(seen) or not len(expected):
         return Association([], list(range(len(seen))))
     overlap = iou_matrix(seen, expected)
+    if overlap.size == 1:
+        return Association([(0, 0)], []) if overlap[0, 0] >= threshold else Association([], [0])
     near = overlap > threshold
     if near.sum(axis=0).max() == 1 and near.sum(axis=1).max() == 1:
         rows, columns = np.nonzero(near)

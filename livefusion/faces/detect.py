@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class LiveDetector:
         }
         self._device.launch(LETTERBOX_NV12, arguments, self._path)
         slot.free = ready = self._path.record()
-        to_frame = letterbox_affine(frame.size, INPUT).inverse()
+        to_frame = _to_frame(frame.size)
         return DetectionJob(frame.seq, frame.epoch, frame.captured_ns, slot, ready, to_frame, known, score)
 
     def thumbnail(self, job: DetectionJob, size: Size) -> npt.NDArray[np.float32]:
@@ -144,6 +144,11 @@ def unturn(size: Size, quarter_turns: int) -> Affine:
         [[0, 1, 0], [-1, 0, bottom]],
     )
     return Affine(maps[quarter_turns % 4])
+
+
+@lru_cache(maxsize=8)
+def _to_frame(size: Size) -> Affine:
+    return letterbox_affine(size, INPUT).inverse()
 
 
 def _turn(source: Array, target: Array, quarter_turns: int) -> None:

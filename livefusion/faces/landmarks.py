@@ -53,14 +53,13 @@ class Landmarker:
         if not rois:
             return []
         self.reserve(len(rois))
-        maps = [roi.to_crop(CROP) for roi in rois]
-        for network, to_crop in zip(self._networks, maps, strict=False):
-            self._launch(network, frame, to_crop)
+        for network, roi in zip(self._networks, rois, strict=False):
+            self._launch(network, frame, roi.to_crop(CROP))
         done: Event = self._stream.record()
         done.synchronize()
         return [
-            _mesh(network.output("landmarks"), network.output("presence"), to_crop)
-            for network, to_crop in zip(self._networks, maps, strict=False)
+            _mesh(network.output("landmarks"), network.output("presence"), roi)
+            for network, roi in zip(self._networks, rois, strict=False)
         ]
 
     def _launch(self, network: BoundNetwork, frame: Frame, to_crop: Affine) -> None:
@@ -78,11 +77,10 @@ class Landmarker:
 
 def landmarks_of_photo(session: Loaded, rgb: npt.NDArray[np.uint8], roi: Roi) -> FaceMesh:
     """The mesh in a region of a (height, width, 3) RGB photo."""
-    to_crop = roi.to_crop(CROP)
-    crop = crop_photo(rgb, to_crop, CROP)
+    crop = crop_photo(rgb, roi.to_crop(CROP), CROP)
     image = np.ascontiguousarray(crop.transpose(2, 0, 1)[None], dtype=np.float32) / 255
     found = session.run({"image": image})
-    return _mesh(found["landmarks"], found["presence"], to_crop)
+    return _mesh(found["landmarks"], found["presence"], roi)
 
 
 def crop_photo(rgb: npt.NDArray[np.uint8], to_crop: Affine, size: int) -> npt.NDArray[np.uint8]:
@@ -98,12 +96,11 @@ def crop_photo(rgb: npt.NDArray[np.uint8], to_crop: Affine, size: int) -> npt.ND
     return crop.astype(np.uint8, copy=False)
 
 
-def _mesh(points: npt.NDArray[np.float32], presence: npt.NDArray[np.float32], to_crop: Affine) -> FaceMesh:
-    in_crop = points.reshape(-1, 3).astype(np.float64)
-    scale = float(np.sqrt(abs(np.linalg.det(to_crop.matrix[:, :2]))))
+def _mesh(points: npt.NDArray[np.float32], presence: npt.NDArray[np.float32], roi: Roi) -> FaceMesh:
+    in_crop = points.reshape(-1, 3)
     landmarks = np.empty(in_crop.shape, np.float32)
-    landmarks[:, :2] = to_crop.inverse()(in_crop[:, :2] - _HALF_PIXEL)
-    landmarks[:, 2] = in_crop[:, 2] / scale
+    landmarks[:, :2] = roi.from_crop(CROP)(in_crop[:, :2] - np.float32(_HALF_PIXEL))
+    landmarks[:, 2] = in_crop[:, 2] * np.float32(roi.side / CROP)
     if not np.isfinite(landmarks).all():  # an overflow in half precision: no face rather than a wild one
         return FaceMesh(np.zeros_like(landmarks), 0.0)
     return FaceMesh(landmarks, float(presence.reshape(-1)[0]))

@@ -28,6 +28,11 @@ class Roi:
         middle = (size - 1) / 2
         return Affine.similarity(size / self.side, -self.angle, self.centre, (middle, middle))
 
+    def from_crop(self, size: int) -> Affine:
+        """The inverse of ``to_crop``, without solving for it."""
+        middle = (size - 1) / 2
+        return Affine.similarity(self.side / size, self.angle, (middle, middle), self.centre)
+
     def turned(self, angle: float) -> "Roi":
         """The same square with another roll."""
         return Roi(self.centre, self.side, angle)

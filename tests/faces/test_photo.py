@@ -15,7 +15,7 @@ from livefusion.faces.points import LEFT_EYE_CORNERS, RIGHT_EYE_CORNERS
 
 pytestmark = pytest.mark.unit
 
-PHOTO = Path(__file__).resolve().parents[2] / "models" / "performer" / "photo.webp"
+PHOTO = Path(__file__).resolve().parents[2] / "models" / "performer" / "first.webp"
 
 
 @pytest.fixture(scope="module")
