@@ -18,6 +18,9 @@ from livefusion.testing.stages import (
 )
 
 _NULL_STAGES: Final = 6
+# A little over two, so that the beat between the rates runs through within a second: at exactly two it took
+# five, and looked like a slope.
+_SLOW_INTERVALS: Final = 2.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class OverheadResult:
 
 @dataclass(frozen=True, slots=True)
 class OverloadResult:
-    """A graph whose middle stage takes two frame intervals.
+    """A graph whose middle stage takes a little over two frame intervals.
 
     ``slope_ms_per_minute`` is that of a line through the shortest residence of each second: a queue that
     grows lifts it, the beat between two rates does not. ``inversions`` counts frames that came to the sink
@@ -58,9 +61,9 @@ def measure_overhead(seconds: float = 5.0, fps: float = 60.0) -> OverheadResult:
 
 
 def measure_overload(seconds: float = 60.0, fps: float = 60.0) -> OverloadResult:
-    """Send items through three stages of which the second takes two frame intervals, in real time."""
+    """Send items through three stages of which the second has half the input's rate, in real time."""
     sink, frames = MemorySink(), max(1, round(seconds * fps))
-    slow_ns = round(2 * NANOSECONDS / fps)
+    slow_ns = round(_SLOW_INTERVALS * NANOSECONDS / fps)
     graph = _graph(sink, frames, fps)
     graph.stage("before", NullStage)
     graph.stage("slow", lambda: SlowStage(slow_ns))

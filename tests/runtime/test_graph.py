@@ -199,6 +199,12 @@ def test_the_run_ends_when_the_last_sink_has_failed() -> None:
     assert [sink.closed for sink in sinks] == [1, 1]
 
 
+def test_the_safety_policy_of_one_sink_ends_the_run_of_all() -> None:
+    graph = graph_of(endless(), MemorySink({2: SafetyStopError("a face leaked")}), MemorySink())
+    with pytest.raises(SafetyStopError, match="leaked"):
+        graph.run()
+
+
 def test_a_slow_sink_slows_no_other_one() -> None:
     slow, quick = MemorySink(duration_ns=40 * MS), MemorySink()
     graph = graph_of(items(30), slow, quick, policy=LATEST, interval_ns=4 * MS)

@@ -373,14 +373,7 @@ def test_panic_reaches_the_sink_though_a_stage_hangs() -> None:
     def slate(like: RenderedFrame) -> RenderedFrame:
         return replace(like, outcome=Outcome.SAFE)
 
-    buffer: Any = "picture"
-    frames = [
-        RenderedFrame(
-            Frame(seq, "camera", Timestamp(seq, Fraction(1, 100)), 0, Size(64, 48), ColorInfo(), buffer),
-            Outcome.SWAPPED,
-        )
-        for seq in range(3)
-    ]
+    frames = pictures(3)
     sink = MemorySink()
     graph = Graph()
     graph.source("decode", lambda: Frames(frames))
@@ -398,6 +391,27 @@ def test_panic_reaches_the_sink_though_a_stage_hangs() -> None:
     assert {item.outcome for item in sink.items[engaged + 1 :]} == {Outcome.SAFE}
     assert sink.seqs == sorted(set(sink.seqs))
     assert figures.captured == figures.sinks["vcam"].delivered + sum(figures.dropped.values()) == 3
+
+
+def test_a_repeat_that_the_sink_refuses_is_no_frame_of_the_source() -> None:
+    sink = MemorySink({1: OutputError("the link is down")})
+    graph = Graph(restarts=RestartPolicy(first_ns=0))
+    graph.source("decode", lambda: Frames(pictures(1)))
+    graph.sink("net", lambda: sink, pacing=Pacing(Fraction(1, 100)), restart=True)
+    graph.start()
+    wait_until(lambda: graph.snapshot().sinks["net"].repeated > 1)
+    graph.stop()
+    figures = graph.snapshot()
+    assert (figures.captured, figures.sinks["net"].delivered, figures.dropped) == (1, 1, {})
+    assert figures.sinks["net"].reconnects == 1
+
+
+def pictures(count: int) -> list[RenderedFrame]:
+    """Swapped pictures of a stream with 100 a second."""
+    buffer: Any = "picture"
+    times = [Timestamp(seq, Fraction(1, 100)) for seq in range(count)]
+    frames = [Frame(ts.pts, "camera", ts, 0, Size(64, 48), ColorInfo(), buffer) for ts in times]
+    return [RenderedFrame(frame, Outcome.SWAPPED) for frame in frames]
 
 
 class Frames:
