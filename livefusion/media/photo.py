@@ -20,6 +20,8 @@ SUFFIXES = frozenset(
 )
 """File name endings that count as photos in a folder."""
 
+# Nothing else is tried: of what Pillow can open, EPS runs an interpreter, and others only widen the attack.
+_FORMATS = frozenset({"JPEG", "MPO", "PNG", "WEBP", "BMP", "GIF", "TIFF", "AVIF", "JPEG2000", "PPM"})
 _SIXTEEN_BIT_MODES = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
 _REMEDY = "use a JPEG or PNG photo that opens in an image viewer"
 
@@ -38,7 +40,8 @@ def load_photo(path: Path) -> npt.NDArray[np.uint8]:
         with warnings.catch_warnings():
             # Pillow warns of large pictures and odd tags; the size is checked below, the tags do not matter.
             warnings.simplefilter("ignore")
-            with Image.open(path) as image:
+            Image.init()
+            with Image.open(path, formats=[name for name in Image.OPEN if name in _FORMATS]) as image:
                 _check_size(path, image)
                 return _to_rgb(image)
     except FileNotFoundError as error:
@@ -46,7 +49,7 @@ def load_photo(path: Path) -> npt.NDArray[np.uint8]:
     except PermissionError as error:
         raise InputError(f"{path} may not be read", "check its permissions") from error
     except UnidentifiedImageError as error:
-        raise InputError(f"{path} is not an image", _REMEDY) from error
+        raise _unknown(path) from error
     except Image.DecompressionBombError as error:
         raise _too_large(path) from error
     except InputError:
@@ -76,6 +79,14 @@ def list_photos(folder: Path) -> list[Path]:
 def _check_size(path: Path, image: "Image.Image") -> None:
     if image.width * image.height > MAX_PIXELS:
         raise _too_large(path)
+
+
+def _unknown(path: Path) -> InputError:
+    with path.open("rb") as file:
+        header = file.read(12)
+    if header[4:] in (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftyphevc"):
+        return InputError(f"{path} is a HEIC photo, which cannot be read here", "export it as JPEG")
+    return InputError(f"{path} is not an image", _REMEDY)
 
 
 def _too_large(path: Path) -> InputError:

@@ -149,7 +149,7 @@ def test_a_change_of_size_or_colour_is_announced_once() -> None:
     assert decoder.convert(tagged).luma.shape == (48, 64)
 
 
-@pytest.mark.parametrize("size", [Size(1, 32), Size(32, 1), Size(8192, 8192)])
+@pytest.mark.parametrize("size", [Size(1, 32), Size(32, 1), Size(8192, 8192), Size(16386, 16)])
 def test_sizes_that_make_no_sense_are_refused(size: Size) -> None:
     with pytest.raises(InputError):
         FrameDecoder(CpuDevice()).adapt(av.VideoFrame(size.width, size.height, "gray"))

@@ -1,4 +1,5 @@
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -126,6 +127,28 @@ def test_sound_that_mp4_cannot_carry_is_encoded_anew_in_sync(tmp_path: Path, sou
         assert abs(samples.size / 48000 - 1.0) < 0.1
         assert container.streams.audio[0].codec_context.name == "aac"
     assert abs(packet_times(sink.path, "audio")[0]) < Fraction(30, 1000)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_sound_of_a_transport_stream_is_kept_in_sync(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / "in.ts", sound="aac", sound_seconds=2.0)
+    sink = record(path, tmp_path / f"out{suffix}")
+    assert len(decode_clip(sink.path)) == 30
+    with av.open(str(sink.path)) as container:
+        assert 0.9 < sum(frame.samples for frame in container.decode(audio=0)) / 48000 < 1.1
+
+
+@pytest.mark.parametrize("name", ["in.mp4", "in.mkv", "in.ts"])
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_sound_never_stops_the_pictures(tmp_path: Path, name: str, seed: int) -> None:
+    path = write(tmp_path / name, sound="aac", sound_seconds=2.0)
+    chance = random.Random(seed)
+    data = bytearray(path.read_bytes())
+    for _ in range(60):
+        # The tone lies behind the pictures, which are muxed first.
+        data[chance.randrange(len(data) * 2 // 3, len(data) * 9 // 10)] = chance.randrange(256)
+    path.write_bytes(data)
+    assert len(decode_clip(record(path, tmp_path / "out.mp4").path)) > 0
 
 
 def test_pictures_outlast_the_sound(tmp_path: Path) -> None:

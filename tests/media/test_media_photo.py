@@ -149,6 +149,18 @@ def test_what_is_no_photo_is_refused(tmp_path: Path, content: bytes) -> None:
         load_photo(path)
 
 
+def test_postscript_is_never_interpreted(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not an image"):
+        load_photo(saved(tmp_path / "a.eps", Image.fromarray(RGB)))
+
+
+def test_phone_photos_in_heic_get_their_own_advice(tmp_path: Path) -> None:
+    path = tmp_path / "IMG_0001.HEIC"
+    path.write_bytes(b"\0\0\0\x18ftypheic" + b"\0" * 100)
+    with pytest.raises(InputError, match="export it as JPEG"):
+        load_photo(path)
+
+
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         load_photo(tmp_path / "none.jpg")

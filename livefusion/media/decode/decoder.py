@@ -22,6 +22,9 @@ _log = logging.getLogger(__name__)
 MAX_PIXELS = 40_000_000
 """Largest picture that is taken in, so that a few crafted bytes cannot ask for all memory."""
 
+MAX_SIDE = 16_384
+"""Longest side that is taken in: what H.264 encoders can write."""
+
 _CENTRED_CHROMA = frozenset({"mjpeg", "mpeg1video", "jpeg2000"})
 
 
@@ -65,7 +68,7 @@ class FrameDecoder:
     def adapt(self, picture: Any) -> FormatChange | None:
         """Get ready for a picture; the event if its frames differ in size or colour from the last one's.
 
-        ``InputError`` if it is too small for 4:2:0 chroma or larger than ``MAX_PIXELS``.
+        ``InputError`` if it is too small for 4:2:0 chroma or larger than ``MAX_PIXELS`` or ``MAX_SIDE``.
         """
         key = _format_key(picture)
         if key == self._key:
@@ -99,7 +102,7 @@ class FrameDecoder:
 def _check_size(stored: Size) -> None:
     if stored.width < 2 or stored.height < 2:
         raise InputError(f"a picture of {stored} is too small", "use one of at least 2x2 pixels")
-    if stored.width * stored.height > MAX_PIXELS:
+    if stored.width * stored.height > MAX_PIXELS or max(stored.width, stored.height) > MAX_SIDE:
         raise InputError(f"a picture of {stored} is too large", "scale it below 40 megapixels first")
 
 

@@ -53,8 +53,9 @@ class X264Encoder:
             self._context = self._create_context(output)
             self._context.open()
         except (FFmpegError, ValueError) as error:
+            reason = error.strerror if isinstance(error, FFmpegError) else str(error)
             raise MachineError(
-                f"the H.264 encoder refuses {output.size} ({error})", "choose another size or reinstall av"
+                f"the H.264 encoder refuses {output.size} ({reason})", "choose another size or reinstall av"
             ) from error
         self._fitter = Fitter(output.size)
         self._recolorer = Recolorer(output.color)

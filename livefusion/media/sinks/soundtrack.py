@@ -18,17 +18,23 @@ _log = logging.getLogger(__name__)
 _MP4_CODECS = frozenset({"aac", "ac3", "alac", "eac3", "flac", "mp3", "mp3float", "opus", "libopus"})
 
 
+# What a container's header needs the decoder's configuration of; transport streams carry it in the packets.
+_CONFIGURED_CODECS = frozenset({"aac", "alac", "flac", "opus", "libopus", "vorbis"})
+
+
 class Soundtrack:
     """One audio stream of an output container, fed from the input as far as the pictures have come.
 
     Packets are copied as they are where the container can carry their codec, else encoded anew as AAC.
-    Sound before the first picture is left out, and so is sound after the last one.
+    Sound before the first picture is left out, and so is sound after the last one. Damaged sound ends early:
+    it never stops the pictures.
     """
 
     def __init__(self, container: Any, reader: OpenAudio) -> None:
         self._container = container
         self._reader = reader
         self._origin: Timestamp | None = None
+        self._broken = False
         self._writer: _Copy | _Transcode = (
             _Copy(container, reader.stream)
             if _can_copy(container, reader.stream)
@@ -42,15 +48,26 @@ class Soundtrack:
     def advance(self, until: Timestamp) -> None:
         """Write the sound that starts before ``until``, in the input's media time."""
         assert self._origin is not None, "start comes first"
+        if self._broken:
+            return
         for packet in self._reader.until(until.seconds):
             shift = round(self._origin.pts * self._origin.time_base / packet.time_base)
-            if packet.pts >= shift:
-                self._container.mux(self._writer.convert(packet, shift))
+            if packet.pts >= shift and not self._mux(self._writer.convert(packet, shift)):
+                return
 
     def finish(self, until: Timestamp) -> None:
         """Write the rest of the sound up to ``until``, the end of the last picture."""
         self.advance(until)
-        self._container.mux(self._writer.flush())
+        if not self._broken:
+            self._mux(self._writer.flush())
+
+    def _mux(self, packets: list[Any]) -> bool:
+        try:
+            self._container.mux(packets)
+        except FFmpegError as error:
+            _log.warning("the sound is damaged and ends early: %s", error)
+            self._broken = True
+        return not self._broken
 
     def close(self) -> None:
         """Stop reading the input."""
@@ -59,6 +76,8 @@ class Soundtrack:
 
 def _can_copy(container: Any, source: Any) -> bool:
     name = source.codec_context.name
+    if name in _CONFIGURED_CODECS and not source.codec_context.extradata:
+        return False
     if container.format.name == "mp4":
         return name in _MP4_CODECS
     return name in container.supported_codecs
@@ -69,11 +88,15 @@ class _Copy:
 
     def __init__(self, container: Any, source: Any) -> None:
         self._stream = container.add_stream_from_template(source)
+        self._last_dts: int | None = None
 
     def convert(self, packet: Any, shift: int) -> list[Any]:
-        """The packet, ``shift`` ticks of its time base earlier."""
+        """The packet, ``shift`` ticks of its time base earlier; none if its time does not rise."""
         packet.pts -= shift
         packet.dts = packet.pts if packet.dts is None else packet.dts - shift
+        if self._last_dts is not None and packet.dts <= self._last_dts:
+            return []
+        self._last_dts = packet.dts
         packet.stream = self._stream
         return [packet]
 
@@ -96,9 +119,10 @@ class _Transcode:
         packets: list[Any] = []
         try:
             for frame in packet.decode():
-                frame.pts -= _rescale(shift, packet.time_base, frame.time_base)
+                frame.pts = (frame.pts or 0) - _rescale(shift, packet.time_base, frame.time_base)
                 packets += self._encode(self._resampler.resample(frame))
-        except FFmpegError as error:
+        except (FFmpegError, ValueError) as error:
+            # The resampler refuses with ValueError what is not like the first frame.
             _log.debug("damaged sound packet at pts %s: %s", packet.pts, error)
         return packets
 
