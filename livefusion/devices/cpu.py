@@ -74,6 +74,11 @@ class CpuDevice:
         check_copy(dst, src)
         np.copyto(dst, src)
 
+    def prepare(self, *operators: Operator) -> None:
+        """Load the ``cpu`` bodies, which compiles them."""
+        for operator in operators:
+            operator.body("cpu")
+
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run the ``cpu`` body now."""
         operator.body("cpu")(**arguments)

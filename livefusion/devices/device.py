@@ -94,6 +94,13 @@ class Device(Protocol):
         """Copy between arrays of equal shape and dtype, on the host or the device, in stream order."""
         ...
 
+    def prepare(self, *operators: Operator) -> None:
+        """Load and compile operators now, so that their first launch is as fast as the others.
+
+        On a machine that has never run them this takes seconds: call it where a stage opens.
+        """
+        ...
+
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run an operator in stream order. Array arguments are changed in place, never returned."""
         ...

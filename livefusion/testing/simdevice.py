@@ -136,6 +136,11 @@ class SimDevice:
             work = partial(np.copyto, dst, source)
             self._put(work, stream, reads={"source": src}, writes={"target": dst}, name="copy")
 
+    def prepare(self, *operators: Operator) -> None:
+        """Load the bodies."""
+        for operator in operators:
+            operator.body(self._kind)
+
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run the operator later, with the host arrays as they are now."""
         held = dict(arguments)

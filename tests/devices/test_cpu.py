@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from livefusion.core.errors import DeviceError
 from livefusion.devices.cpu import ALIGNMENT, CpuDevice
+from livefusion.ops.registry import ADD_PLANE, BLEND_YUVA, OperatorSpec
 
 pytestmark = pytest.mark.unit
 
@@ -35,3 +37,9 @@ def test_copy_refuses_to_convert(source: np.ndarray[Any, Any]) -> None:
     device = CpuDevice()
     with pytest.raises(ValueError, match="cannot copy"):
         device.copy(np.zeros(4), source, device.stream("s"))
+
+
+def test_prepare_names_an_operator_that_has_no_body() -> None:
+    CpuDevice().prepare(BLEND_YUVA, ADD_PLANE)
+    with pytest.raises(DeviceError, match="no body for cpu"):
+        CpuDevice().prepare(OperatorSpec("paint", "nowhere", (), ()))

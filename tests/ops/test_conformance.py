@@ -30,6 +30,9 @@ def copied(arguments: Arguments) -> Arguments:
 def run(case: Case, kind: BodyKind, arguments: Arguments) -> Arguments:
     """Run on a copy and give it back, after looking that nothing changed that must not."""
     after = copied(arguments)
+    for name, value in after.items():
+        if isinstance(value, np.ndarray) and name not in case.operator.writes:
+            value.flags.writeable = False  # a photo's pixels, for one
     case.operator.body(kind)(**after)
     masks = case.may_change(arguments) if case.may_change else {}
     for name, before in arguments.items():

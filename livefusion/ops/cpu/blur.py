@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from livefusion.ops.cpu.signature import READ_2D, WRITE_2D
 from livefusion.ops.reference.blur import grid_of
 from livefusion.ops.reference.paste import check_even
 
@@ -11,7 +12,7 @@ Plane = npt.NDArray[np.uint8]
 Grid = npt.NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(f"void({READ_2D}, float32[:, ::1])", cache=True, nogil=True, fastmath=True)
 def _cell_means(area: Plane, means: Grid) -> None:
     """Means of the (rows, columns) cells of a (h, w) area."""
     (height, width), (rows, columns) = area.shape, means.shape
@@ -35,7 +36,7 @@ def _place(index: int, cells: int, length: int) -> tuple[int, int, np.float32]:
     return low, min(low + 1, cells - 1), np.float32(position - low)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit("void(float32[:, ::1], float32[:, ::1])", cache=True, nogil=True, fastmath=True)
 def _ramps(means: Grid, wide: Grid) -> None:
     """Interpolate (rows, columns) means along their rows to the width of the area."""
     for column in range(wide.shape[1]):
@@ -44,7 +45,12 @@ def _ramps(means: Grid, wide: Grid) -> None:
             wide[row, column] = means[row, low] + (means[row, high] - means[row, low]) * share
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(
+    f"void({WRITE_2D}, float32[:, ::1], UniTuple(float64, 4), float64)",
+    cache=True,
+    nogil=True,
+    fastmath=True,
+)
 def _replace(area: Plane, wide: Grid, inner: tuple[float, float, float, float], feather: float) -> None:
     """Cover a (h, w) area: fully in ``inner`` (left, top, right, bottom), fading out round it."""
     (height, width), rows = area.shape, wide.shape[0]

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from numba import njit
 
 from livefusion.core.color import ColorInfo, Siting
+from livefusion.ops.cpu.signature import READ_2D, READ_3D, WRITE_2D, WRITE_3D
 from livefusion.ops.yuv import RgbToYuv, YuvToRgb
 
 Plane = npt.NDArray[np.uint8]
@@ -34,7 +35,12 @@ def _chroma_row(chroma: Plane, row: int, is_left: bool, line: Floats) -> None:
             before, here = here, after
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(
+    f"void({READ_2D}, {READ_3D}, {WRITE_3D}, float32[::1], boolean)",
+    cache=True,
+    nogil=True,
+    fastmath=True,
+)
 def _to_rgb(luma: Plane, chroma: Plane, rgb: Plane, yuv: Floats, is_left: bool) -> None:
     offset, light_gain, red_cr, green_cb, green_cr, blue_cb = yuv
     zero, top, half = np.float32(0), np.float32(255), np.float32(0.5)
@@ -55,7 +61,7 @@ def nv12_to_rgb(luma: Plane, chroma: Plane, rgb: Plane, color: ColorInfo) -> Non
     _to_rgb(luma, chroma, rgb, yuv, color.siting is Siting.LEFT)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(f"void({READ_3D}, {WRITE_2D}, float32[::1], float32)", cache=True, nogil=True, fastmath=True)
 def _to_luma(rgb: Plane, luma: Plane, weights: Floats, offset: np.float32) -> None:
     start = offset + np.float32(0.5)
     for row in range(luma.shape[0]):
@@ -65,7 +71,12 @@ def _to_luma(rgb: Plane, luma: Plane, weights: Floats, offset: np.float32) -> No
             luma[row, column] = np.uint8(min(value, np.float32(255)))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(
+    f"void({READ_3D}, {WRITE_3D}, float32[:, ::1], int64, int64)",
+    cache=True,
+    nogil=True,
+    fastmath=True,
+)
 def _to_chroma(rgb: Plane, chroma: Plane, weights: Floats, before: int, at: int) -> None:
     """Weigh the columns before, at and after a sample by ``before``, ``at`` and their rest to 4."""
     after = 4 - before - at

@@ -4,12 +4,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from livefusion.ops.cpu.signature import READ_3D, WRITE_2D, WRITE_3D
 from livefusion.ops.reference.paste import check_even
 
 Plane = npt.NDArray[np.uint8]
 
 
-@njit(cache=True, nogil=True)
+@njit(f"void({WRITE_2D}, {WRITE_3D}, {READ_3D}, int64, int64)", cache=True, nogil=True)
 def _blend(luma: Plane, chroma: Plane, patch: Plane, x: int, y: int) -> None:
     left, top = max(0, -x), max(0, -y)
     right, bottom = min(patch.shape[1], luma.shape[1] - x), min(patch.shape[0], luma.shape[0] - y)

@@ -11,7 +11,7 @@ __all__ = ["add_plane", "fill_region"]  # filling is slice assignment, which Num
 Plane = npt.NDArray[np.uint8]
 
 
-@njit(cache=True, nogil=True)
+@njit("void(uint8[:, :], Array(int8, 2, 'A', readonly=True), int64, int64)", cache=True, nogil=True)
 def _add(luma: Plane, delta: npt.NDArray[np.int8], x: int, y: int) -> None:
     left, top = max(0, -x), max(0, -y)
     right, bottom = min(delta.shape[1], luma.shape[1] - x), min(delta.shape[0], luma.shape[0] - y)

