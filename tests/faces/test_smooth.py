@@ -134,7 +134,7 @@ def test_a_pan_does_not_trigger_all_the_time() -> None:
     cuts = CutDetector()
     wide = np.kron(np.random.default_rng(5).uniform(0, 255, (9, 200)), np.ones((20, 20))).astype(np.float32)
     found = [cuts(np.ascontiguousarray(wide[:, 12 * step : 12 * step + 320])) for step in range(60)]
-    assert sum(found) <= 4
+    assert sum(found) <= 5
 
 
 def test_black_to_picture_is_a_cut() -> None:
