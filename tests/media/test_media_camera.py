@@ -1,9 +1,11 @@
+import sys
 import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 
@@ -13,11 +15,12 @@ from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
 from livefusion.core.timing import SystemClock
 from livefusion.devices.cpu import CpuDevice
+from livefusion.media.sources import camera_av, camera_cv
 from livefusion.media.sources.camera import CameraRequest, CameraSource, list_cameras
 from livefusion.media.sources.capture import open_camera
 from livefusion.media.sources.v4l2 import list_video_nodes
 from livefusion.runtime.stage import StageContext
-from livefusion.testing.media import pattern_picture, pattern_planes
+from livefusion.testing.media import ClipFormat, pattern_picture, pattern_planes, write_clip
 
 pytestmark = pytest.mark.media
 
@@ -164,6 +167,21 @@ def test_the_newest_picture_wins() -> None:
     source.close()
 
 
+@pytest.mark.parametrize(("step_ns", "warns"), [(33_333_333, False), (66_666_667, True)])
+def test_a_camera_slower_than_promised_is_reported_once(
+    caplog: pytest.LogCaptureFixture, step_ns: int, warns: bool
+) -> None:
+    capture = FakeCapture()
+    capture.feed(0, 1)
+    source = opened(capture)
+    for index in range(1, 200):
+        source.read()
+        capture.feed(index, 1 + index * step_ns)
+    capture.unplug()
+    source.close()
+    assert sum("promised 30 fps and gives 15.0" in line for line in caplog.messages) == warns
+
+
 def test_it_ends_after_its_duration() -> None:
     capture = FakeCapture()
     capture.feed(0, 1_000_000_000)
@@ -189,6 +207,34 @@ def test_a_camera_without_a_first_picture_is_a_driver_error_and_let_go() -> None
     with pytest.raises(DriverError, match="stopped"):
         opened(capture)
     assert capture.closed.wait(5)
+
+
+@pytest.mark.skipif("lavfi" not in av.formats_available, reason="needs FFmpeg's test pictures")
+def test_ffmpeg_devices_give_pictures_until_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(camera_av._FORMATS, sys.platform, "lavfi")
+    capture = camera_av.AvCapture(CameraRequest("testsrc=size=64x48:rate=25:duration=0.2"))
+    assert (capture.codec, capture.fps, capture.backend) == ("wrapped_avframe", 25, "lavfi")
+    pictures = [capture.read() for _ in range(5)]
+    assert {(picture.width, picture.height) for picture, _ in pictures} == {(64, 48)}
+    assert all(captured_ns is None for _, captured_ns in pictures)
+    with pytest.raises(DriverError, match="stopped"):
+        capture.read()
+    capture.close()
+
+
+def test_opencv_devices_give_pictures_until_they_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(camera_cv, "_BACKENDS", {})
+    form = ClipFormat(codec="mjpeg", pixel_format="yuvj420p", fps=Fraction(25))
+    pictures = [pattern_picture(SIZE, index).reformat(format="yuvj420p") for index in range(3)]
+    capture = camera_cv.CvCapture(
+        CameraRequest(str(write_clip(tmp_path / "a.avi", pictures, form)), SIZE, 25)
+    )
+    assert (capture.codec, capture.fps) == ("rawvideo", 25)
+    sizes = [capture.read()[0].width for _ in range(3)]
+    assert sizes == [64, 64, 64]
+    with pytest.raises(DriverError, match="stopped"):
+        capture.read()
+    capture.close()
 
 
 @pytest.mark.parametrize("device", ["97", "/dev/video97", "/no/such/camera"])

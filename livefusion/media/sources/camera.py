@@ -31,6 +31,8 @@ TIME_BASE = Fraction(1, 1_000_000)
 """Media time of cameras: microseconds since the first picture, across every reconnection."""
 
 _RATE_WINDOW = 60
+_SLOW = 0.8
+"""Share of the promised rate below which a camera is called slow."""
 
 
 class CameraSource:
@@ -160,9 +162,21 @@ class CameraSource:
     def _frame(self, decoder: FrameDecoder, captured: CapturedPicture) -> Frame:
         buffer = decoder.convert(captured.picture)
         self._arrivals.append(captured.captured_ns)
+        if self._seq == 2 * _RATE_WINDOW:
+            self._report_rate()
         ts = self._stamp(captured.captured_ns)
         seq, self._seq = self._seq, self._seq + 1
         return Frame(seq, self._name, ts, captured.captured_ns, decoder.size, decoder.color, buffer)
+
+    def _report_rate(self) -> None:
+        promised, measured = float(self.format.fps), self.measured_fps
+        if measured < _SLOW * promised:
+            _log.warning(
+                "camera %s promised %.4g fps and gives %.1f: give it more light or ask for a smaller size",
+                self._request.device,
+                promised,
+                measured,
+            )
 
     def _stamp(self, captured_ns: int) -> Timestamp:
         if self._origin_ns is None:

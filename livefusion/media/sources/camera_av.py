@@ -1,8 +1,10 @@
 """Cameras through FFmpeg's device inputs: v4l2, dshow, avfoundation."""
 
 import errno
+import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -14,6 +16,8 @@ from av.error import FFmpegError
 from livefusion.core.errors import DriverError
 from livefusion.core.timing import NANOSECONDS
 from livefusion.media.sources.capture import CameraRequest
+
+_log = logging.getLogger(__name__)
 
 _FORMATS = {"linux": "v4l2", "win32": "dshow", "darwin": "avfoundation"}
 _OPEN_SECONDS, _READ_SECONDS = 5.0, 2.0
@@ -30,7 +34,8 @@ class AvCapture:
         self._container = self._open(request)
         self._stream = self._container.streams.video[0]
         self._stream.codec_context.thread_type = "SLICE"
-        self._pictures: Iterator[Any] = self._container.decode(self._stream)
+        self._packets: Iterator[Any] = self._container.demux(self._stream)
+        self._ready: deque[Any] = deque()
 
     @property
     def codec(self) -> str:
@@ -49,19 +54,23 @@ class AvCapture:
 
     def read(self) -> tuple[Any, int | None]:
         """The next picture and its capture time. ``DriverError`` when the camera is gone."""
-        try:
-            picture = next(self._pictures, None)
-        except FFmpegError as error:
-            raise DriverError(
-                f"camera {self._device} stopped ({error.strerror})", "plug it in again"
-            ) from error
-        if picture is None:
-            raise DriverError(f"camera {self._device} stopped", "plug it in again")
+        while not self._ready:
+            try:
+                packet = next(self._packets, None)
+            except FFmpegError as error:
+                raise self._gone(error.strerror) from error
+            if packet is None:
+                raise self._gone("no more pictures")
+            self._ready.extend(_decode(packet))
+        picture = self._ready.popleft()
         return picture, _monotonic_ns(picture)
 
     def close(self) -> None:
         """Let the camera go."""
         self._container.close()
+
+    def _gone(self, reason: str | None) -> DriverError:
+        return DriverError(f"camera {self._device} stopped ({reason})", "plug it in again")
 
     def _open(self, request: CameraRequest) -> Any:
         name = _device_name(request.device, self._format)
@@ -90,6 +99,16 @@ def list_devices() -> list[tuple[str, str]]:
     return [(str(index), device.description or device.name) for index, device in enumerate(cameras)]
 
 
+def _decode(packet: Any) -> list[Any]:
+    """The pictures of a packet; none of a damaged one, which cheap cameras send now and then."""
+    try:
+        pictures: list[Any] = packet.decode()
+    except FFmpegError as error:
+        _log.debug("damaged picture from the camera: %s", error)
+        return []
+    return pictures
+
+
 def _attempts(request: CameraRequest, form: str) -> list[dict[str, str]]:
     """Options from the most to the least demanding.
 
@@ -115,7 +134,8 @@ def _device_name(device: str, form: str) -> str:
     if form == "dshow":
         names = dict(list_devices())
         return f"video={names.get(device, device)}"
-    return f"{device}:none"
+    # avfoundation takes a microphone behind the colon.
+    return f"{device}:none" if form == "avfoundation" else device
 
 
 def _monotonic_ns(picture: Any) -> int | None:
