@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from livefusion.core.errors import OutputError
 from livefusion.core.events import Eos, Event
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
-from livefusion.core.timing import SystemClock
+from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
+from livefusion.media.sources.camera import CLOCK_RATE, TIME_BASE
 from livefusion.media.sources.file import FileSource
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.media import (
@@ -80,6 +82,24 @@ def test_a_recording_shows_the_same_pictures_at_the_same_times(tmp_path: Path, s
     assert packet_times(sink.path, "video") == [time - sent[0] for time in sent]
     assert 0 < sink.stats.bytes < sink.path.stat().st_size
     assert sink.stats.errors == []
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_a_pause_of_an_hour_in_camera_time_is_kept(tmp_path: Path, suffix: str) -> None:
+    source = FileSource(write(tmp_path / "in.mp4", 6), CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(
+        tmp_path / f"out{suffix}", CpuDevice(), replace(OutputFormat.of(source.format), time_base=TIME_BASE)
+    )
+    sink.open(CONTEXT)
+    ticks = [0, 3_000, 6_123, 3600 * CLOCK_RATE, 3600 * CLOCK_RATE + 3_000, 3601 * CLOCK_RATE]
+    for pts, frame in zip(ticks, frames_of(source), strict=True):
+        sink.write(RenderedFrame(replace(frame, ts=Timestamp(pts, TIME_BASE)), Outcome.CLEAR))
+    sink.close()
+    kept = packet_times(sink.path, "video")
+    assert max(abs(time - pts * TIME_BASE) for time, pts in zip(kept, ticks, strict=True)) <= Fraction(
+        1, 2000
+    )
 
 
 def test_the_finished_mp4_knows_its_duration_and_rate(tmp_path: Path) -> None:
@@ -164,7 +184,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sources.file import FileSource
-from livefusion.core.timing import SystemClock
+from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.runtime.stage import StageContext
 context = StageContext("test", SystemClock())
 source = FileSource(Path({source!r}), CpuDevice())

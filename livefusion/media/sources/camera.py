@@ -27,8 +27,12 @@ __all__ = ["CameraInfo", "CameraRequest", "CameraSource", "list_cameras"]
 
 _log = logging.getLogger(__name__)
 
-TIME_BASE = Fraction(1, 1_000_000)
-"""Media time of cameras: microseconds since the first picture, across every reconnection."""
+CLOCK_RATE = 90_000
+TIME_BASE = Fraction(1, CLOCK_RATE)
+"""Media time of cameras: MPEG's 90 kHz since the first picture, across every reconnection.
+
+In microseconds an MP4 could not hold a pause of 36 minutes, such as that of a suspended machine.
+"""
 
 _RATE_WINDOW = 60
 _SLOW = 0.8
@@ -181,7 +185,8 @@ class CameraSource:
     def _stamp(self, captured_ns: int) -> Timestamp:
         if self._origin_ns is None:
             self._origin_ns = captured_ns
-        self._pts = max(self._pts + 1, (captured_ns - self._origin_ns) // 1000)
+        ticks = (captured_ns - self._origin_ns) * CLOCK_RATE // NANOSECONDS
+        self._pts = max(self._pts + 1, ticks)
         return Timestamp(self._pts, TIME_BASE)
 
     def _describe(self, capture: Capture, decoder: FrameDecoder) -> InputFormat:
