@@ -80,7 +80,6 @@ class MemoryLog:
     def __init__(self) -> None:
         self.races: list[Race] = []
         self._blocks: dict[int, Block] = {}
-        self._host: Clock = {}
         self._made = 0
 
     def register(self, array: Memory, kind: str) -> None:
@@ -97,10 +96,6 @@ class MemoryLog:
         """True if the memory of the array is watched."""
         return id(owner_of(array)) in self._blocks
 
-    def host_waited(self, clock: Clock) -> None:
-        """The host has seen the end of all that ``clock`` counts."""
-        merge(self._host, clock)
-
     def touch(self, array: Memory, what: str, stream: int, clock: Clock, *, writes: bool) -> None:
         """Note an access by the last operation that ``clock`` counts on ``stream``, and any race it makes."""
         if array.size == 0:
@@ -110,24 +105,24 @@ class MemoryLog:
         access = Access(what, stream, clock.get(stream, 0), low, high, writes)
         kept = []
         for earlier in block.accesses:
-            ordered = earlier.before(clock) or earlier.before(self._host)
+            ordered = earlier.before(clock)
             if not ordered and earlier.conflicts(access):
                 self._report(Race(earlier.what, what, block.label))
-            # A later write stands for what it follows and covers; what the host waited for cannot race again.
-            replaced = writes and ordered and low <= earlier.low and earlier.high <= high
-            if not replaced and not earlier.before(self._host):
+            # What comes after an access that covers an earlier one and matters as much comes after both.
+            covered = low <= earlier.low and earlier.high <= high and (writes or not earlier.writes)
+            if not (ordered and covered):
                 kept.append(earlier)
         block.accesses = [*kept, access]
 
-    def host_reads(self, array: Memory) -> None:
-        """Note a race for each write into the array whose end the host has not seen."""
+    def host_reads(self, array: Memory, seen: Clock) -> None:
+        """Note a race for each write into the array whose end is not among what the host has ``seen``."""
         if array.size == 0 or not self.knows(array):
             return
         block = self._blocks[id(owner_of(array))]
         low, high = np.lib.array_utils.byte_bounds(array)
         read = Access("host: read", -1, 0, low, high, writes=False)
         for earlier in block.accesses:
-            if earlier.conflicts(read) and not earlier.before(self._host):
+            if earlier.conflicts(read) and not earlier.before(seen):
                 self._report(Race(earlier.what, read.what, block.label))
 
     def _report(self, race: Race) -> None:

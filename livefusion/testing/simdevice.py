@@ -85,9 +85,20 @@ class SimDevice:
 
     ``kind`` says which bodies run. ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything,
     to show that the test would notice; ``waits`` counts those waits.
+
+    What any thread of the host has waited for is over for all of them, which hides a missing wait behind a
+    lucky moment. With ``host_orders=False`` it orders the host's reads alone: then every order between two
+    streams has to be carried by an event, and each wait shows when it is dropped.
     """
 
-    def __init__(self, seed: int = 0, *, kind: BodyKind = "cpu", drop_wait: int | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        kind: BodyKind = "cpu",
+        drop_wait: int | None = None,
+        host_orders: bool = True,
+    ) -> None:
         self.lock = threading.RLock()
         self.waits = 0
         self._kind = kind
@@ -95,6 +106,8 @@ class SimDevice:
         self._random = random.Random(seed)
         self._streams: list[SimStream] = []
         self._log = MemoryLog()
+        self._host_orders = host_orders
+        self._seen_by_host: Clock = {}
         self._errors: list[tuple[Clock, Exception]] = []
 
     @property
@@ -183,7 +196,7 @@ class SimDevice:
     def host_read(self, array: Array) -> None:
         """Note that the host reads the array now."""
         with self.lock:
-            self._log.host_reads(array)
+            self._log.host_reads(array, self._seen_by_host)
 
     def synchronize(self) -> None:
         """Run everything."""
@@ -196,6 +209,7 @@ class SimDevice:
     def wait(self, stream: SimStream, event: SimEvent) -> None:
         """Order a stream behind an event, unless this is the wait to drop."""
         with self.lock:
+            self._order_behind_host(stream)
             if covers(stream.clock, event.clock):
                 return
             if self.waits != self._drop_wait:
@@ -212,7 +226,7 @@ class SimDevice:
                 if not due or self._random.random() < eagerness:
                     due = ready
                 self._step(self._random.choice(due))
-            self._log.host_waited(clock)
+            merge(self._seen_by_host, clock)
             self._raise_error_within(clock)
 
     def _allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike, kind: str) -> npt.NDArray[Any]:
@@ -233,6 +247,7 @@ class SimDevice:
     ) -> None:
         if not isinstance(stream, SimStream):
             raise DeviceError(f"{name} is put on a stream of another device", "use a stream of this device")
+        self._order_behind_host(stream)
         stream.clock[stream.index] = stream.clock.get(stream.index, 0) + 1
         clock = dict(stream.clock)
         stream.queue.append(_Operation(work, clock))
@@ -243,6 +258,10 @@ class SimDevice:
                 if self._log.knows(array):
                     what = f"{stream.name}: {name}({argument})"
                     self._log.touch(array, what, stream.index, clock, writes=is_write)
+
+    def _order_behind_host(self, stream: SimStream) -> None:
+        if self._host_orders:
+            merge(stream.clock, self._seen_by_host)
 
     def _is_ready(self, stream: SimStream) -> bool:
         if not stream.queue:

@@ -158,3 +158,16 @@ def test_streams_and_events_of_devices_do_not_mix() -> None:
 
 def test_fresh_memory_is_poisoned() -> None:
     assert np.all(SimDevice().empty((3, 3), np.uint8) != 0)
+
+
+@pytest.mark.parametrize(("host_orders", "races"), [(True, 0), (False, 1)])
+def test_waits_of_the_host_may_be_left_out_of_account(host_orders: bool, races: int) -> None:
+    device = SimDevice(host_orders=host_orders)
+    one, other = device.stream("one"), device.stream("other")
+    memory = device.empty((4,), np.uint8)
+    device.copy(memory, np.zeros(4, np.uint8), one)
+    one.synchronize()
+    device.copy(memory, np.ones(4, np.uint8), other)
+    other.synchronize()
+    assert device.to_host(memory).tolist() == [1, 1, 1, 1]
+    assert len(device.races) == races
