@@ -131,7 +131,6 @@ class AnalyseStage:
     def process(self, item: Frame) -> AnalysedFrame | Drop:
         """The faces of a frame."""
         eyes, roster = self._opened(), self._roster
-        self._stream.wait(item.buffer.ready)
         self._trust.frame(item.seq)
         submitted = self._search(eyes, item)
         jumped = self._jumped(item, submitted)
@@ -184,10 +183,11 @@ class AnalyseStage:
     def _search(self, eyes: Eyes, frame: Frame) -> Submitted | None:
         self._since_search += 1
         if self._roster.calm and self._since_search < self._settings.detect_every:
+            self._stream.wait(frame.buffer.ready)
             return None
         self._since_search = 0
         submitted = eyes.search.submit(frame, self._roster.known, self._settings.detect_score)
-        self._stream.wait(submitted.read)
+        self._stream.wait(submitted.read)  # which lies behind ``ready``
         self._trust.asked(frame.seq, frame.captured_ns)
         return submitted
 

@@ -1,14 +1,23 @@
 """The analyse stage with the built-in networks."""
 
+from fractions import Fraction
+
+import numpy as np
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Size
 from livefusion.core.settings import FaceSettings
-from livefusion.core.timing import Clock
+from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
+from livefusion.devices.pool import FramePool
 from livefusion.faces.analyse import AnalyseStage, Eyes
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.embed import LiveRecogniser
 from livefusion.faces.landmarks import Landmarker
 from livefusion.faces.pose import PoseEstimator
+from livefusion.faces.roi import Roi
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 
@@ -25,12 +34,28 @@ def build_analyse_stage(
 
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
         landmarker = Landmarker(device, Session(models["face_landmarks"], where), stream)
-        landmarker.reserve(1)
-        search = DetectorWorker(
-            LiveDetector(device, Session(models["yunet"], where)),
-            LiveRecogniser(device, Session(models["sface"], where)),
-            clock,
-        )
-        return Eyes(search, landmarker)
+        detector = LiveDetector(device, Session(models["yunet"], where))
+        recogniser = LiveRecogniser(device, Session(models["sface"], where))
+        _warm_up(device, detector, landmarker, recogniser)
+        return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
 
     return AnalyseStage(device, make_eyes, PoseEstimator.from_registry(models), settings)
+
+
+def _warm_up(
+    device: Device, detector: LiveDetector, landmarker: Landmarker, recogniser: LiveRecogniser
+) -> None:
+    """Run everything once on a small picture: operators and networks take a second to load on first use."""
+    size = Size(64, 64)
+    stream = device.stream("warm-up")
+    picture = FramePool(device, size, limit=1).acquire(stream)
+    device.copy(picture.luma, np.full(picture.luma.shape, 128, np.uint8), stream)
+    device.copy(picture.chroma, np.full(picture.chroma.shape, 128, np.uint8), stream)
+    written = stream.record()
+    buffer = picture.after(written)
+    written.synchronize()
+    frame = Frame(0, "warm-up", Timestamp(0, Fraction(1)), 0, size, ColorInfo(), buffer)
+    detector.find(detector.shrink(frame, detector.slots[0], (), 0.5))
+    (mesh,) = landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
+    recogniser.crop(frame, mesh.landmarks)
+    recogniser.embed()

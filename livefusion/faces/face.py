@@ -13,6 +13,8 @@ _MOST_GROWTH = 1.6
 # The motion of a face that is no longer measured is a guess; it is not followed further than so many face
 # sizes from where the face was last seen. Whoever turns up elsewhere is found by the detector in that frame.
 _FURTHEST = 1.5
+# The speed of a face that was seen in fewer frames than that is believed in proportion.
+_SPEED_KNOWN = 15
 
 
 class Face:
@@ -36,6 +38,8 @@ class Face:
         """It belongs to a scene that may have ended."""
         self.absent = False
         """A search of a later picture than the last in which it was seen did not find it."""
+        self.sights = 0
+        """Frames in which it was seen."""
         self.seen_seq = -1
         self.looks_left_out = -1
 
@@ -52,7 +56,8 @@ class Face:
         if self.state is not TrackState.PREDICTED:
             return moved
         (x, y), (was_x, was_y) = moved.centre, self.box.centre
-        reach_x, reach_y = _FURTHEST * self.box.width, _FURTHEST * self.box.height
+        reach = _FURTHEST * min(1.0, self.sights / _SPEED_KNOWN)
+        reach_x, reach_y = reach * self.box.width, reach * self.box.height
         shift_x, shift_y = min(max(x - was_x, -reach_x), reach_x), min(max(y - was_y, -reach_y), reach_y)
         return Box(self.box.x + shift_x, self.box.y + shift_y, self.box.width, self.box.height)
 
@@ -69,6 +74,7 @@ class Face:
         """Take note of a sight of it."""
         self.seen_seq, self.box, self.state = seq, box, state
         self.absent = self.orphan = False
+        self.sights += 1
         self.mesh = mesh or self.mesh
         self.landmarks = None if mesh is None else mesh.landmarks
 
