@@ -1,6 +1,7 @@
 """The analyse stage with the built-in networks."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -25,35 +26,41 @@ from livefusion.inference.session import Session
 def build_analyse_stage(
     device: Device, settings: FaceSettings, registry: ModelRegistry | None = None
 ) -> AnalyseStage:
-    """A stage that loads YuNet, the 478-point mesh and SFace when it opens.
+    """A stage that loads YuNet, the 478-point mesh and SFace when it first opens.
 
+    It keeps them: opened again after a failure it is back after 50 ms and not after 300.
     ``ModelError`` if the canonical mesh is missing or damaged; the networks' errors come from ``open``.
     """
     models = registry or ModelRegistry.load()
     where = device.name if device.name.startswith("cuda") else "cpu"
 
+    @cache
+    def session(name: str) -> Session:
+        return Session(models[name], where)
+
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
-        landmarker = Landmarker(device, Session(models["face_landmarks"], where), stream)
-        detector = LiveDetector(device, Session(models["yunet"], where))
-        recogniser = LiveRecogniser(device, Session(models["sface"], where))
-        _warm_up(device, detector, landmarker, recogniser)
+        landmarker = Landmarker(device, session("face_landmarks"), stream)
+        detector = LiveDetector(device, session("yunet"))
+        recogniser = LiveRecogniser(device, session("sface"))
+        _warm_up(device, stream, detector, landmarker, recogniser)
         return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
 
     return AnalyseStage(device, make_eyes, PoseEstimator.from_registry(models), settings)
 
 
 def _warm_up(
-    device: Device, detector: LiveDetector, landmarker: Landmarker, recogniser: LiveRecogniser
+    device: Device,
+    stream: Stream,
+    detector: LiveDetector,
+    landmarker: Landmarker,
+    recogniser: LiveRecogniser,
 ) -> None:
     """Run everything once on a small picture: operators and networks take a second to load on first use."""
     size = Size(64, 64)
-    stream = device.stream("warm-up")
     picture = FramePool(device, size, limit=1).acquire(stream)
     device.copy(picture.luma, np.full(picture.luma.shape, 128, np.uint8), stream)
     device.copy(picture.chroma, np.full(picture.chroma.shape, 128, np.uint8), stream)
-    written = stream.record()
-    buffer = picture.after(written)
-    written.synchronize()
+    buffer = picture.after(stream.record())
     frame = Frame(0, "warm-up", Timestamp(0, Fraction(1)), 0, size, ColorInfo(), buffer)
     detector.find(detector.shrink(frame, detector.slots[0], (), 0.5))
     (mesh,) = landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
