@@ -15,7 +15,7 @@ from livefusion.core.frame import Frame
 from livefusion.core.geometry import Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
-from livefusion.devices.device import Array, Device, Stream
+from livefusion.devices.device import Array, Device, Event, Stream
 from livefusion.ops.registry import RASTER_UV, SAMPLE_UV
 from livefusion.swap.mesh.canonical import canonical_mesh
 from livefusion.swap.mesh.canvas import Canvas, PatchMemory, VertexUpload
@@ -40,6 +40,7 @@ class _Prepared:
     triangles: Array
     corners: npt.NDArray[np.int32]
     levels: dict[tuple[Matrix, Range], list[Level]] = field(default_factory=dict)
+    uploaded: Event | None = None
 
 
 class MeshEngine:
@@ -53,6 +54,7 @@ class MeshEngine:
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
         self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
         self._lock = threading.Lock()
+        self._warm: Event | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +77,7 @@ class MeshEngine:
         self._device.copy(prepared.triangles, triangles, self._upload_stream)
         for color in USUAL_COLORS:
             self._convert(prepared, color)
+        # Waited for here, so that a switch of identities does not stall the first frame with the new one.
         self._upload_stream.synchronize()
         with self._lock:
             self._prepared[identity.id] = prepared
@@ -91,7 +94,8 @@ class MeshEngine:
         mesh, weight = canonical_mesh().vertices, np.zeros(len(canonical_mesh().vertices), np.float32)
         posed = self._vertices.send(mesh, weight, region, stream)
         self._draw(posed, triangles, level, PatchMemory(self._device).view(region), stream)
-        stream.synchronize()
+        self._warm = stream.record()
+        self._warm.synchronize()
 
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
@@ -108,6 +112,8 @@ class MeshEngine:
         memory = self._memory(track.id)
         memory.level = choose_level(float(np.ptp(shown[:, 0])), memory.level)
         level = self._levels(prepared, frame.color)[memory.level]
+        stream.wait(self._warm)
+        stream.wait(prepared.uploaded)
         posed = self._vertices.send(mesh, weight, region, stream)
         pixels = memory.view(region)
         self._draw(posed, prepared.triangles, level, pixels, stream)
@@ -153,12 +159,10 @@ class MeshEngine:
 
     def _levels(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = prepared.levels.get((color.matrix, color.range))
-        if levels is None:
-            levels = self._convert(prepared, color)
-            self._upload_stream.synchronize()
-        return levels
+        return self._convert(prepared, color) if levels is None else levels
 
     def _convert(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = to_levels(prepared.identity.texture, color, self._device, self._upload_stream)
         prepared.levels[color.matrix, color.range] = levels
+        prepared.uploaded = self._upload_stream.record()
         return levels
