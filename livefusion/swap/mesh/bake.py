@@ -71,7 +71,7 @@ def merge(views: Sequence[View]) -> Rgb:
     if len(views) == 2:
         merged = (stack * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[..., None]
     else:
-        merged = _weighted_median(stack, weights)
+        merged = weighted_median(stack, weights)
     return np.asarray(np.clip(merged + 0.5, 0, 255), np.uint8)
 
 
@@ -81,6 +81,20 @@ def delight(rgb: Rgb) -> Rgb:
     low = cv2.GaussianBlur(lab, (0, 0), _DELIGHT_BLUR)
     lab += low.mean(axis=(0, 1)) - low
     return np.asarray(cv2.cvtColor(np.clip(lab, 0, 255).astype(np.uint8), cv2.COLOR_LAB2RGB), np.uint8)
+
+
+def weighted_median(stack: Floats, weights: Floats) -> Floats:
+    """Per texel and channel of (n, h, w, c), the value at which half of the weight (n, h, w) is reached."""
+    merged = np.empty(stack.shape[1:], np.float32)
+    # Row by row: sorting all at once would take several times the memory of the stack.
+    for row in range(stack.shape[1]):
+        order = np.argsort(stack[:, row], axis=0)
+        values = np.take_along_axis(stack[:, row], order, axis=0)
+        share = np.take_along_axis(np.broadcast_to(weights[:, row, :, None], values.shape), order, axis=0)
+        reached = np.cumsum(share, axis=0)
+        middle = np.argmax(reached >= 0.5 * reached[-1], axis=0)
+        merged[row] = np.take_along_axis(values, middle[None], axis=0)[0]
+    return merged
 
 
 @cache
@@ -144,16 +158,3 @@ def _same_tone(textures: Sequence[Rgb]) -> Floats:
     means = stack.mean(axis=(1, 2), keepdims=True)
     stack += means.mean(axis=0) - means
     return stack
-
-
-def _weighted_median(stack: Floats, weights: Floats) -> Floats:
-    """Per texel and channel, the value at which half of the weight is reached; row by row to stay small."""
-    merged = np.empty(stack.shape[1:], np.float32)
-    for row in range(stack.shape[1]):
-        order = np.argsort(stack[:, row], axis=0)
-        values = np.take_along_axis(stack[:, row], order, axis=0)
-        share = np.take_along_axis(np.broadcast_to(weights[:, row, :, None], values.shape), order, axis=0)
-        reached = np.cumsum(share, axis=0)
-        middle = np.argmax(reached >= 0.5 * reached[-1], axis=0)
-        merged[row] = np.take_along_axis(values, middle[None], axis=0)[0]
-    return merged

@@ -12,25 +12,32 @@ _SAMPLE_HALF = 12
 _SPREAD_MARGIN = np.array([14, 4, 5], np.float32)
 # Normalised distances from the mean skin colour: skin below the first, not skin above the second.
 _SKIN, _NOT_SKIN = 1.4, 2.6
-_CLOSE_HAIR = 15
+_GROW_HAIR = 15
 _SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 10
 # Height above the brows at which the cut begins and is full: brows are dark, but no hair to be cut.
 _CUT_FROM, _CUT_FULL = 0.06, 0.18
 
 
 def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
-    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 0 where its forehead shows hair, else 1.
+    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 0 where its forehead shows hair, else 1."""
+    above = smoothstep(forehead_height(), _CUT_FROM, _CUT_FULL)
+    return np.asarray(
+        cv2.GaussianBlur(1 - above * (1 - skin_likeness(rgb)), (0, 0), _SOFTEN_AFTER), np.float32
+    )
 
-    Skin is modelled by mean and spread of the cheeks and the bridge of the nose in Lab.
+
+def skin_likeness(rgb: npt.NDArray[np.uint8]) -> Floats:
+    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 1 where it has the colour of its skin.
+
+    Skin is modelled by mean and spread of the cheeks and the bridge of the nose in Lab; what is not grows
+    by a few texels, to take the hair's soft edge along.
     """
     lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
     samples = np.concatenate([_sample(lab, index) for index in CHEEKS])
     spread = samples.std(axis=0) + _SPREAD_MARGIN
     distance = np.sqrt(np.square((lab - np.median(samples, axis=0)) / spread).mean(axis=2))
     skin = cv2.GaussianBlur(1 - smoothstep(distance, _SKIN, _NOT_SKIN), (0, 0), _SOFTEN_BEFORE)
-    skin = cv2.erode(skin, np.ones((_CLOSE_HAIR, _CLOSE_HAIR), np.uint8))
-    above = smoothstep(forehead_height(), _CUT_FROM, _CUT_FULL)
-    return np.asarray(cv2.GaussianBlur(1 - above * (1 - skin), (0, 0), _SOFTEN_AFTER), np.float32)
+    return np.asarray(cv2.erode(skin, np.ones((_GROW_HAIR, _GROW_HAIR), np.uint8)), np.float32)
 
 
 def _sample(lab: Floats, vertex: int) -> Floats:

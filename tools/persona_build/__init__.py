@@ -1,0 +1,1 @@
+"""Faces that belong to nobody, composed of several licensed photos."""
