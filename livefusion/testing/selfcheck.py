@@ -38,8 +38,8 @@ class OverloadResult:
     """A graph whose middle stage takes a little over two frame intervals.
 
     ``slope_ms_per_minute`` is that of the shortest residence in each twelfth of the run: a queue that grows
-    lifts it, the beat between the two rates does not. ``inversions`` counts frames that came to the sink after
-    a newer one.
+    lifts it, the beat between the two rates does not. ``inversions`` counts frames that came to the sink
+    after a newer one.
     """
 
     seconds: float
@@ -62,7 +62,7 @@ def measure_overhead(seconds: float = 5.0, fps: float = 60.0) -> OverheadResult:
 
 
 def measure_overload(seconds: float = 60.0, fps: float = 60.0) -> OverloadResult:
-    """Send items through three stages of which the second has less than half the input's rate, in real time."""
+    """Send items through three stages of which the second is less than half as fast, in real time."""
     sink, frames = MemorySink(), max(1, round(seconds * fps))
     slow_ns = round(_SLOW_INTERVALS * NANOSECONDS / fps)
     graph = _graph(sink, frames, fps)
