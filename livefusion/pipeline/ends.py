@@ -75,7 +75,8 @@ def open_source(locator: InputLocator, device: Device, settings: Settings, pace:
         case FileLocator(path):
             return FileSource(path, device, pace=pace, duration=settings.duration)
         case CameraLocator(name):
-            return CameraSource(CameraRequest(name, settings.picture_size, settings.fps), device)
+            request = CameraRequest(name, settings.picture_size, settings.fps)
+            return CameraSource(request, device, duration=settings.duration)
         case PerformerLocator(options):
             return PerformerSource(
                 f"performer:{options}",
