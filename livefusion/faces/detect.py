@@ -18,17 +18,18 @@ from livefusion.faces.yunet import YuNetDecoder, suppress
 from livefusion.ops.fit import letterbox_affine, letterbox_size
 from livefusion.ops.registry import LETTERBOX_NV12
 
-INPUT = Size(320, 192)
-"""What the network sees live: 1.3 ms, and a face of 18 px in it is found."""
+LANDSCAPE, PORTRAIT = Size(320, 192), Size(192, 320)
+"""What the network sees live, as the picture lies: 1.3 ms, and a face of 18 px in it is found."""
 _OVERLAP = 0.3
 _KNOWN = 0.2
+_TURNS = (1, 3)
 
 
 @dataclass(eq=False, slots=True)
 class Slot:
-    """A shrunken picture, the network on it, and the end of whatever was last done with it."""
+    """A shrunken picture, the networks that can look at it, and the end of what was last done with it."""
 
-    network: BoundNetwork
+    networks: dict[Size, BoundNetwork]
     free: Event | None = None
 
 
@@ -36,13 +37,14 @@ class Slot:
 class DetectionJob:
     """A picture to be searched: all that the detector's thread sees of a frame.
 
-    ``known`` are the boxes that the tracker has already explained; ``score`` is the least score of a face.
+    ``size`` is how the shrunken picture lies, ``known`` the boxes that the tracker has already explained,
+    ``score`` the least score of a face.
     """
 
     seq: int
     epoch: int
-    captured_ns: int
     slot: Slot
+    size: Size
     ready: Event
     to_frame: Affine
     known: tuple[Box, ...]
@@ -53,26 +55,18 @@ class LiveDetector:
     """Finds faces in live frames. ``shrink`` belongs to the frames' thread, ``find`` to the detector's.
 
     The detector is blind to faces that lie on their side, and of a large one it finds the box but no roll.
-    So where it sees something unknown, it looks again at the picture turned both ways, and the orientation
-    with the best score counts; where it sees nothing at all, it turns the picture one way each time.
+    So where it sees something unknown or nothing at all, it looks again at the picture turned both ways, and
+    the orientation with the best score counts.
     """
 
     def __init__(self, device: Device, session: Loaded, slots: int = 3) -> None:
         self._device = device
+        self._session = session
         self._path = device.stream("detect")
         self._beside = device.stream("detector")
-        shape = (1, 3, INPUT.height, INPUT.width)
-        self._decode = YuNetDecoder(INPUT)
-        self._slots = [
-            Slot(BoundNetwork(device, session, "yunet", shape, YuNetDecoder.output_shapes(INPUT)))
-            for _ in range(slots)
-        ]
-        upright = Size(INPUT.height, INPUT.width)
-        self._decode_turned = YuNetDecoder(upright)
-        self._turned = BoundNetwork(
-            device, session, "yunet", (1, 3, INPUT.width, INPUT.height), YuNetDecoder.output_shapes(upright)
-        )
-        self._empty_looks = 0
+        self._decoders = {size: YuNetDecoder(size) for size in (LANDSCAPE, PORTRAIT)}
+        self._slots = [Slot(self._networks()) for _ in range(slots)]
+        self._turned = self._networks()
 
     @property
     def slots(self) -> list[Slot]:
@@ -81,57 +75,69 @@ class LiveDetector:
 
     def shrink(self, frame: Frame, slot: Slot, known: tuple[Box, ...], score: float) -> DetectionJob:
         """Put the frame into a free slot; its pixels have been read when ``ready`` of the job is past."""
+        size = PORTRAIT if frame.size.height > frame.size.width else LANDSCAPE
         self._path.wait(slot.free)
         self._path.wait(frame.buffer.ready)
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
-            "out": slot.network.image[0],
+            "out": slot.networks[size].image[0],
             "color": frame.color,
         }
         self._device.launch(LETTERBOX_NV12, arguments, self._path)
         slot.free = ready = self._path.record()
-        to_frame = _to_frame(frame.size)
-        return DetectionJob(frame.seq, frame.epoch, frame.captured_ns, slot, ready, to_frame, known, score)
+        to_frame = _to_frame(frame.size, size)
+        return DetectionJob(frame.seq, frame.epoch, slot, size, ready, to_frame, known, score)
 
     def thumbnail(self, job: DetectionJob, size: Size) -> npt.NDArray[np.float32]:
         """The green channel of the shrunken picture without bars, 0–255; blocks until it is there."""
         job.ready.synchronize()
-        inner = letterbox_size(size, INPUT)
-        host: npt.NDArray[np.float32] = self._device.to_host(job.slot.network.image)
+        inner = letterbox_size(size, job.size)
+        host: npt.NDArray[np.float32] = self._device.to_host(job.slot.networks[job.size].image)
         return host[0, 1, : inner.height, : inner.width]
 
     def find(self, job: DetectionJob) -> list[FaceObservation]:
         """Faces in frame pixels, best first."""
         self._beside.wait(job.ready)
-        seen = self._look(job.slot.network, self._decode, job.to_frame, job.score)
+        seen = self._look(job.slot.networks[job.size], job.size, job.to_frame, job.score)
         turns = self._turns(seen, job.known)
         for quarter_turns in turns:
             seen += self._look_turned(job, quarter_turns)
         job.slot.free = self._beside.record()
-        return _best(seen) if turns else seen
+        return _best(seen) if len(seen) > 1 and turns else seen
+
+    def _networks(self) -> dict[Size, BoundNetwork]:
+        return {
+            size: BoundNetwork(
+                self._device,
+                self._session,
+                "yunet",
+                (1, 3, size.height, size.width),
+                YuNetDecoder.output_shapes(size),
+            )
+            for size in (LANDSCAPE, PORTRAIT)
+        }
 
     def _turns(self, seen: list[FaceObservation], known: tuple[Box, ...]) -> tuple[int, ...]:
-        if not seen and not known:
-            self._empty_looks += 1
-            return (1,) if self._empty_looks % 2 else (3,)
         unknown = (face for face in seen if all(face.box.iou(box) < _KNOWN for box in known))
-        return (1, 3) if any(unknown) else ()
+        nothing = not seen and not known
+        return _TURNS if nothing or any(unknown) else ()
 
     def _look(
-        self, network: BoundNetwork, decode: YuNetDecoder, to_frame: Affine, score: float
+        self, network: BoundNetwork, size: Size, to_frame: Affine, score: float
     ) -> list[FaceObservation]:
         network.launch(self._beside)
         self._beside.record().synchronize()
-        shapes = YuNetDecoder.output_shapes(INPUT)
-        return decode({name: network.output(name) for name in shapes}, to_frame, score)
+        outputs = {name: network.output(name) for name in YuNetDecoder.output_shapes(size)}
+        return self._decoders[size](outputs, to_frame, score)
 
     def _look_turned(self, job: DetectionJob, quarter_turns: int) -> list[FaceObservation]:
-        source, target = job.slot.network.image, self._turned.image
+        lying = Size(job.size.height, job.size.width)
+        source, target = job.slot.networks[job.size].image, self._turned[lying].image
         work: Callable[[], None] = partial(_turn, source, target, quarter_turns)
         self._device.run(work, self._beside, reads=(source,), writes=(target,), name="turn")
-        to_frame = job.to_frame.after(unturn(INPUT, quarter_turns))
-        return self._look(self._turned, self._decode_turned, to_frame, job.score)
+        to_frame = job.to_frame.after(unturn(job.size, quarter_turns))
+        return self._look(self._turned[lying], lying, to_frame, job.score)
 
 
 def unturn(size: Size, quarter_turns: int) -> Affine:
@@ -147,8 +153,8 @@ def unturn(size: Size, quarter_turns: int) -> Affine:
 
 
 @lru_cache(maxsize=8)
-def _to_frame(size: Size) -> Affine:
-    return letterbox_affine(size, INPUT).inverse()
+def _to_frame(size: Size, shrunken: Size) -> Affine:
+    return letterbox_affine(size, shrunken).inverse()
 
 
 def _turn(source: Array, target: Array, quarter_turns: int) -> None:

@@ -27,7 +27,7 @@ class HeldDetector:
     """Answers when the test opens the gate."""
 
     def __init__(self) -> None:
-        self.slots = [Slot(SimpleNamespace(number=number)) for number in range(3)]  # type: ignore[arg-type]
+        self.slots = [Slot({}) for _ in range(3)]
         self.gate = threading.Semaphore(0)
         self.entered = threading.Semaphore(0)
         self.searched: list[int] = []
@@ -35,7 +35,9 @@ class HeldDetector:
 
     def shrink(self, frame: Frame, slot: Slot, known: tuple[Box, ...], score: float) -> DetectionJob:
         event = CpuDevice().stream("x").record()
-        return DetectionJob(frame.seq, frame.epoch, 0, slot, event, Affine(np.eye(2, 3)), known, score)
+        return DetectionJob(
+            frame.seq, frame.epoch, slot, frame.size, event, Affine(np.eye(2, 3)), known, score
+        )
 
     def thumbnail(self, job: DetectionJob, size: Size) -> Any:
         return np.zeros((18, 32), np.float32)
