@@ -19,6 +19,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
 from livefusion.faces.build import build_analyse_stage
+from livefusion.faces.detect import unturn
 from livefusion.faces.photo import PhotoFaces
 from livefusion.ops.registry import RGB_TO_NV12
 from livefusion.runtime.stage import StageContext
@@ -47,11 +48,12 @@ def path(index: int) -> Affine:
 
 
 def analyse(device: Device, pictures: list[Picture]) -> list[tuple[tuple[FaceTrack, ...], bool]]:
+    size = Size(pictures[0].shape[1], pictures[0].shape[0])
     settings = FaceSettings(smoothing=0.0)
     stage = build_analyse_stage(device, settings)
     stage._guard_ns = 20_000_000_000  # however busy the machine, the answer is waited for
     stage.open(StageContext("analyse", SystemClock()))
-    source, render, pool = device.stream("source"), device.stream("render"), FramePool(device, SIZE, limit=2)
+    source, render, pool = device.stream("source"), device.stream("render"), FramePool(device, size, limit=2)
     analysed = []
     for index, picture in enumerate(pictures):
         buffer = pool.acquire(source)
@@ -59,7 +61,7 @@ def analyse(device: Device, pictures: list[Picture]) -> list[tuple[tuple[FaceTra
         device.launch(RGB_TO_NV12, {**arguments, "color": ColorInfo()}, source)
         ready = buffer.after(source.record())
         stamp = Timestamp(index, Fraction(1, 30))
-        frame = Frame(index, "test", stamp, index * 33_000_000, SIZE, ColorInfo(), ready)
+        frame = Frame(index, "test", stamp, index * 33_000_000, size, ColorInfo(), ready)
         result = stage.process(frame)
         assert isinstance(result, AnalysedFrame)
         # The next stage writes in place: whoever still reads the frame has been waited for.
@@ -116,3 +118,21 @@ def test_forgotten_waits_are_named(photo: Picture) -> None:
         analyse(device, pictures)
         named |= {reader for race in device.races for reader in READERS if reader in str(race)}
     assert named == READERS
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+@pytest.mark.parametrize("size", [Size(512, 512), Size(256, 480)])
+def test_a_face_on_its_side_is_born_in_its_first_frame(photo: Picture, turns: int, size: Size) -> None:
+    canvas = np.full((size.width, size.height, 3), 90, np.uint8)
+    shrunk = cv2.resize(photo, (size.width, size.width), interpolation=cv2.INTER_AREA)
+    canvas[:, : size.width] = shrunk
+    (upright,) = PhotoFaces.from_registry().find(canvas)
+    lying = np.ascontiguousarray(np.rot90(canvas, turns))
+    ((track,), trusted), *_ = analyse(CpuDevice(), [lying])
+    assert trusted
+    assert track.state is TrackState.SEEN
+    assert upright.landmarks is not None
+    assert track.landmarks is not None
+    back = unturn(Size(size.height, size.width), turns)(track.landmarks[:, :2])
+    eyes = np.linalg.norm(upright.landmarks[33, :2] - upright.landmarks[263, :2])
+    assert np.linalg.norm(back - upright.landmarks[:, :2], axis=1).mean() < 0.03 * eyes
