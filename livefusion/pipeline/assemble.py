@@ -26,13 +26,13 @@ from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.pipeline.beside import run_beside
-from livefusion.pipeline.ends import Ends, PictureSource, make_sink, open_source
+from livefusion.pipeline.ends import Ends, PictureSource, make_sink, may_restart, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.report import Facts, build_report
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.usage import UsageGauge
-from livefusion.pipeline.witness import Witness
+from livefusion.pipeline.witness import Output
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
@@ -103,7 +103,7 @@ class Pipeline:
         self._models = ModelRegistry.load()
         self._analyse: AnalyseStage | None = None
         self._engine: MeshEngine | None = None
-        self._witnesses: dict[str, Witness] = {}
+        self._outputs: dict[str, Output] = {}
         self._format: InputFormat | None = None
         self._plan: RenderPlan | None = None
 
@@ -127,9 +127,9 @@ class Pipeline:
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", self._make_analyse, policy)
         self._graph.stage("render", self._make_render, policy)
-        for name, make in self._sink_makers(ends, output).items():
-            self._witnesses[name] = Witness(make())
-            self._graph.sink(name, partial(self._witnesses.__getitem__, name), policy, pacing=pacing)
+        self._outputs = self._make_outputs(ends, output)
+        for name, one in self._outputs.items():
+            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.restart)
         self._graph.start()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -182,7 +182,7 @@ class Pipeline:
                 identity=self._plan.identity if self._plan else None,
                 models=self._models,
                 counts=self._analyse.counts if self._analyse else None,
-                witnesses=self._witnesses,
+                outputs=self._outputs,
                 rss_peak_mb=self._usage.rss_peak_mb,
                 cores=self._usage.cores,
                 started_ns=self._started_ns,
@@ -226,16 +226,15 @@ class Pipeline:
         assert self._plan is not None, "start comes first"
         return self._plan
 
-    def _sink_makers(self, ends: Ends | None, output: OutputFormat) -> dict[str, Callable[[], PictureSink]]:
-        device = self._device
-        makers: dict[str, Callable[[], PictureSink]] = {}
+    def _make_outputs(self, ends: Ends | None, output: OutputFormat) -> dict[str, Output]:
+        device, outputs = self._device, dict[str, Output]()
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
-                name = _unique(redact(text), makers)
-                makers[name] = partial(make_sink, locator, device, output, ends.input_files)
-        for number, make in enumerate(self._parts.sinks):
-            makers[_unique(f"part {number}", makers)] = partial(make, device, output)
-        return makers
+                make = partial(make_sink, locator, device, output, ends.input_files)
+                outputs[_unique(redact(text), outputs)] = Output(make, restart=may_restart(locator))
+        for number, make_part in enumerate(self._parts.sinks):
+            outputs[_unique(f"part {number}", outputs)] = Output(partial(make_part, device, output))
+        return outputs
 
 
 def _unique(name: str, taken: dict[str, Any]) -> str:

@@ -99,3 +99,8 @@ def make_sink(
             return VirtualCameraSink(device, output, camera=name)
         case NullLocator():
             return NullSink()
+
+
+def may_restart(locator: OutputLocator) -> bool:
+    """Whether an output that failed may be opened again: a camera loses nothing by it, a file all it held."""
+    return isinstance(locator, VirtualCameraLocator)

@@ -13,7 +13,7 @@ from livefusion.faces.analyse import FaceCounts
 from livefusion.inference.registry import ModelRegistry
 from livefusion.media.formats import InputFormat
 from livefusion.media.sources.uri import redact
-from livefusion.pipeline.witness import Witness
+from livefusion.pipeline.witness import Output
 from livefusion.runtime.latency import LatencySummary
 from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
 
@@ -32,7 +32,7 @@ class Facts:
     identity: Identity | None
     models: ModelRegistry
     counts: FaceCounts | None
-    witnesses: Mapping[str, Witness]
+    outputs: Mapping[str, Output]
     rss_peak_mb: float
     cores: float
     started_ns: int
@@ -50,7 +50,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "latency_ms": _latency(graph),
         "fps": _fps(facts, graph),
         "faces": asdict(facts.counts or FaceCounts()),
-        "outputs": [_output(name, witness, graph) for name, witness in facts.witnesses.items()],
+        "outputs": [_output(name, output, graph) for name, output in facts.outputs.items()],
         "stages": _stages(graph),
         "memory": {"rss_peak_mb": round(facts.rss_peak_mb, 1), "device_peak_mb": 0},
         "cpu": {"cores": round(facts.cores, 3)},
@@ -98,14 +98,14 @@ def _frames(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
     """Counts of the output that took most frames; ``raw`` is the worst of all outputs."""
     sinks = graph.sinks if graph else {}
     main = max(sinks, key=lambda name: sinks[name].delivered, default=None)
-    witness = facts.witnesses.get(main) if main else None
+    output = facts.outputs.get(main) if main else None
     return {
         "captured": graph.captured if graph else 0,
         "delivered": sinks[main].delivered if main else 0,
-        "swapped": witness.count(Outcome.SWAPPED) if witness else 0,
-        "safe": witness.count(Outcome.SAFE) if witness else 0,
-        "clear": witness.count(Outcome.CLEAR) if witness else 0,
-        "raw": max((one.count(Outcome.RAW) for one in facts.witnesses.values()), default=0),
+        "swapped": output.count(Outcome.SWAPPED) if output else 0,
+        "safe": output.count(Outcome.SAFE) if output else 0,
+        "clear": output.count(Outcome.CLEAR) if output else 0,
+        "raw": max((one.count(Outcome.RAW) for one in facts.outputs.values()), default=0),
         "repeated": sinks[main].repeated if main else 0,
         "dropped": graph.dropped if graph else {},
     }
@@ -139,8 +139,8 @@ def _fps(facts: Facts, graph: GraphSnapshot | None) -> dict[str, float]:
     }
 
 
-def _output(name: str, witness: Witness, graph: GraphSnapshot | None) -> dict[str, Any]:
-    stats = witness.stats
+def _output(name: str, output: Output, graph: GraphSnapshot | None) -> dict[str, Any]:
+    stats = output.stats
     sink: SinkSnapshot | None = graph.sinks.get(name) if graph else None
     errors = list(dict.fromkeys([*(sink.errors if sink else ()), *stats.errors]))
     return {
@@ -151,7 +151,7 @@ def _output(name: str, witness: Witness, graph: GraphSnapshot | None) -> dict[st
         "reconnects": sink.reconnects if sink else stats.reconnects,
         "repeated": sink.repeated if sink else 0,
         "slates": sink.slates if sink else 0,
-        "raw": witness.count(Outcome.RAW),
+        "raw": output.count(Outcome.RAW),
     }
 
 
@@ -173,7 +173,7 @@ def _stages(graph: GraphSnapshot | None) -> dict[str, Any]:
 
 def _first_swapped(facts: Facts) -> dict[str, float] | None:
     """When the first swapped picture was in a sink: ``ms`` after the pipeline was made, and absolutely."""
-    times = [one.first_swapped_ns for one in facts.witnesses.values() if one.first_swapped_ns is not None]
+    times = [one.first_swapped_ns for one in facts.outputs.values() if one.first_swapped_ns is not None]
     if not times:
         return None
     return {"ms": round((min(times) - facts.started_ns) / 1e6, 1), "monotonic_ns": min(times)}

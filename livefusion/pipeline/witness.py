@@ -1,6 +1,7 @@
-"""A sink that counts what the pictures show which it passes on."""
+"""What an output really showed: the counts on which the report rests."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
@@ -18,7 +19,7 @@ class Witness:
     def __init__(self, sink: PictureSink) -> None:
         self._sink = sink
         self._clock: Clock = SystemClock()
-        self._counts: Counter[Outcome] = Counter()
+        self.counts: Counter[Outcome] = Counter()
         self.first_swapped_ns: int | None = None
         """Monotonic time at which the first swapped picture had been written."""
 
@@ -26,10 +27,6 @@ class Witness:
     def stats(self) -> SinkStats:
         """What the sink did so far."""
         return self._sink.stats
-
-    def count(self, outcome: Outcome) -> int:
-        """Pictures of that outcome that the sink took; other threads may look."""
-        return self._counts[outcome]
 
     def open(self, context: StageContext) -> None:
         """Open the sink."""
@@ -39,7 +36,7 @@ class Witness:
     def write(self, item: RenderedFrame) -> None:
         """Pass a picture on and count it."""
         self._sink.write(item)
-        self._counts[item.outcome] += 1
+        self.counts[item.outcome] += 1
         if self.first_swapped_ns is None and item.outcome is Outcome.SWAPPED:
             self.first_swapped_ns = self._clock.now_ns()
 
@@ -50,3 +47,44 @@ class Witness:
     def close(self) -> None:
         """Close the sink."""
         self._sink.close()
+
+
+class Output:
+    """One output of a run, over all the sinks that were made for it: one, and one more for each new try.
+
+    ``restart`` says that a sink that fails may be made anew, because nothing is lost by it. Other threads may
+    read the figures.
+    """
+
+    def __init__(self, make_sink: Callable[[], PictureSink], *, restart: bool = False) -> None:
+        self.restart = restart
+        self._make_sink = make_sink
+        self._witnesses: list[Witness] = []
+
+    def make(self) -> Witness:
+        """A new sink, watched."""
+        witness = Witness(self._make_sink())
+        self._witnesses.append(witness)
+        return witness
+
+    def count(self, outcome: Outcome) -> int:
+        """Pictures of that outcome that were written."""
+        return sum(witness.counts[outcome] for witness in self._witnesses)
+
+    @property
+    def first_swapped_ns(self) -> int | None:
+        """Monotonic time at which the first swapped picture had been written."""
+        times = [witness.first_swapped_ns for witness in self._witnesses]
+        return min((time for time in times if time is not None), default=None)
+
+    @property
+    def stats(self) -> SinkStats:
+        """The figures of all sinks together."""
+        parts = [witness.stats for witness in self._witnesses]
+        return SinkStats(
+            uri=parts[-1].uri if parts else "",
+            frames=sum(part.frames for part in parts),
+            bytes=sum(part.bytes for part in parts),
+            errors=[error for part in parts for error in part.errors],
+            reconnects=sum(part.reconnects for part in parts),
+        )
