@@ -211,7 +211,8 @@ class AnalyseStage:
         if newest is None or newest.epoch != frame.epoch or newest.seq <= self._newest_seq:
             return
         self._newest_seq = newest.seq
-        self._trust.answered(newest.seq)
+        if not self._trust.answered(newest.seq):
+            return
         for candidate in self._roster.explain(newest.faces, newest.seq, current=newest.seq == frame.seq):
             if self._roster.worth_a_look(candidate):
                 self._look_closer(eyes, frame, candidate)

@@ -45,12 +45,14 @@ class Trust:
         """The frame has been handed to the detector."""
         self._open.append(_Question(seq, self._frames, captured_ns))
 
-    def answered(self, seq: int) -> None:
-        """A search of frame ``seq`` is finished; older questions are void with it."""
+    def answered(self, seq: int) -> bool:
+        """A search of frame ``seq`` is finished, older questions are void; whether it is of this scene."""
         while self._open and self._open[0].seq <= seq:
             self._open.popleft()
-        if self._scene_seq is not None and seq >= self._scene_seq:
-            self._answered = seq
+        if self._scene_seq is None or seq < self._scene_seq:
+            return False
+        self._answered = seq
+        return True
 
     def holds(self, captured_ns: int) -> bool:
         """Whether the frame captured at ``captured_ns`` is trusted."""

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pytest
 
 from livefusion.core.color import ColorInfo
-from livefusion.core.events import Discontinuity, Flush
+from livefusion.core.events import Discontinuity, Flush, SettingsSwap
 from livefusion.core.face import AnalysedFrame, FaceObservation, TrackState
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Box, Size
-from livefusion.core.settings import FaceSettings
+from livefusion.core.settings import FaceSettings, Settings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.faces.analyse import AnalyseStage, Eyes
@@ -301,6 +301,37 @@ def test_cut_is_untrusted_until_a_detection_of_the_new_scene(late: bool) -> None
             assert [track.id for track in analysed.tracks] == [2]
 
 
+def test_answer_about_the_last_scene_is_not_believed_after_a_cut() -> None:
+    people = [Person(0, (200, 200), until=20), Person(1, (900, 300), since=20)]
+    world = World(people, cuts=frozenset({20}), late=frozenset({19, 20}), hung=frozenset({20}))
+    theatre = Theatre(world)
+    for index in range(20):
+        theatre.show(index)
+    theatre.search._finish(theatre.search._held.popleft())
+    assert not theatre.show(20).trusted
+    after = theatre.show(21)
+    assert after.trusted
+    assert [track.box.centre[0] > 640 for track in after.tracks] == [True]
+
+
+def test_detection_each_few_frames_is_enough_while_faces_are_seen() -> None:
+    world = World([Person(0, (200, 200), (2, 0)), Person(1, (900, 300), since=33)])
+    theatre = Theatre(world, FaceSettings(detect_every=5))
+    shown = [theatre.show(index) for index in range(60)]
+    assert all(analysed.trusted for analysed in shown)
+    assert theatre.stage.counts.detections_full == 12
+    assert len(shown[30].tracks) == 1
+    assert all(len(analysed.tracks) == 2 for analysed in shown[37:])
+
+
+def test_new_settings_hold_from_the_next_frame_on() -> None:
+    world = World([Person(0, (200, 200), presence=0.6)])
+    theatre = Theatre(world)
+    assert theatre.show(0).tracks[0].state is TrackState.SEEN
+    theatre.stage.handle(SettingsSwap(Settings(faces=FaceSettings(presence=0.7))))
+    assert theatre.show(1).tracks[0].state is TrackState.DOUBTFUL
+
+
 def test_people_who_cross_keep_their_tracks_and_persons() -> None:
     people = [Person(0, (200, 200), (10, 0)), Person(1, (900, 215), (-10, 0), depth=1)]
     world = World(people)
@@ -438,9 +469,16 @@ def random_world(seed: int) -> World:
         blurred = frozenset(rng.choice(frames, 6).tolist())
         person = Person(name, start, velocity, float(rng.uniform(80, 250)), since, depth=name)
         people.append(replace(person, undetectable=bad, blurred=blurred))
+    cuts = frozenset[int]()
+    if seed % 4 == 1:
+        cut = int(rng.integers(10, 70))
+        cuts = frozenset({cut})
+        people = [replace(person, until=cut) for person in people if person.since < cut]
+        people.append(Person(9, (float(rng.uniform(50, 1000)), 300.0), (3, 0), 160.0, since=cut))
     blind_at, length = int(rng.integers(5, 60)), int(rng.integers(1, 31))
     return World(
         people,
+        cuts=cuts,
         blind=frozenset(range(blind_at, blind_at + length)),
         late=frozenset(rng.choice(frames, 20).tolist()),
         hung=frozenset(rng.choice(frames, 5).tolist()),
