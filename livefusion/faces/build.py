@@ -63,6 +63,7 @@ def _warm_up(
     buffer = picture.after(stream.record())
     frame = Frame(0, "warm-up", Timestamp(0, Fraction(1)), 0, size, ColorInfo(), buffer)
     detector.find(detector.shrink(frame, detector.slots[0], (), 0.5))
-    (mesh,) = landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
-    recogniser.crop(frame, mesh.landmarks)
+    landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
+    # Not the mesh of a grey square, which may be a single point and then cannot be aligned.
+    recogniser.crop(frame, np.arange(478 * 3, dtype=np.float32).reshape(478, 3) % 61)
     recogniser.embed()

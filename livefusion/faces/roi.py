@@ -65,7 +65,8 @@ class Roi:
         upright = points @ np.array([[cos, -sin], [sin, cos]])
         low, high = upright.min(axis=0), upright.max(axis=0)
         x, y = (low + high) / 2
-        side = _MARGIN * float((high - low).max())
+        # A network that failed gives one point, and nobody can look into a square without a side.
+        side = _MARGIN * max(1.0, float((high - low).max()))
         return Roi((float(cos * x - sin * y), float(sin * x + cos * y)), side, angle)
 
 

@@ -166,19 +166,24 @@ class Roster:
 
     def place(self, candidate: Candidate, mesh: FaceMesh | None, settled: bool, size: Size) -> None:
         """The end of a closer look; without a mesh there was none."""
+        sight = self._judged(candidate, mesh, settled, size)
+        own = next((one for one in self._sights if one.face is not None and one.face is candidate.face), None)
+        if own is not None and own.box.iou(sight.box) < _OWN:
+            sight.face = None  # what was looked at is somebody beside the face that was matched with it
+        elif own is not None:
+            self._sights.remove(own)
+        self._sights.append(sight)
+
+    def _judged(self, candidate: Candidate, mesh: FaceMesh | None, settled: bool, size: Size) -> Sight:
         face, seen = candidate.face, candidate.seen
-        self._sights = [sight for sight in self._sights if face is None or sight.face is not face]
         if mesh is None:
             rejected = face is not None and face.rejected
-            self._sights.append(Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected))
-            return
+            return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
         state = self.judge.new_face(mesh, size) if settled else TrackState.DOUBTFUL
         if state is TrackState.SEEN:
-            self._sights.append(Sight(face, Box.around(mesh.landmarks), state, mesh, seen))
-            return
-        never_seen = face is None or face.rejected
-        rejected = never_seen and is_false_box(seen, mesh)
-        self._sights.append(Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected))
+            return Sight(face, Box.around(mesh.landmarks), state, mesh, seen)
+        rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
+        return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
 
     def settle(self, seq: int, size: Size, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
