@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.core.frame import Frame
+from livefusion.core.frame import Frame, FrameCarrier
 from livefusion.core.geometry import Box
-from livefusion.core.trace import FrameTrace
 
 Landmarks = npt.NDArray[np.float32]
 """(478, 3) points of the MediaPipe face mesh: x, y in frame pixels, z in the same unit, smaller is nearer."""
@@ -19,8 +18,8 @@ Landmarks = npt.NDArray[np.float32]
 class FaceObservation:
     """One face in one frame as a network saw it.
 
-    ``score`` is in [0, 1]. ``keypoints`` is (5, 2) float32 in frame pixels: right eye, left eye, nose tip, right
-    and left mouth corner of the performer (so left to right in the picture).
+    ``score`` is in [0, 1]. ``keypoints`` is (5, 2) float32 in frame pixels: right eye, left eye, nose tip,
+    right and left mouth corner of the performer (so left to right in the picture).
     """
 
     box: Box
@@ -58,7 +57,7 @@ class FaceTrack:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysedFrame:
+class AnalysedFrame(FrameCarrier):
     """A frame with the faces known in it.
 
     ``trusted`` is False while no detection vouches for the whole picture (start, cut, silent detector): then
@@ -68,26 +67,6 @@ class AnalysedFrame:
     frame: Frame
     tracks: tuple[FaceTrack, ...]
     trusted: bool = True
-
-    @property
-    def seq(self) -> int:
-        """Sequence number of the frame."""
-        return self.frame.seq
-
-    @property
-    def epoch(self) -> int:
-        """Epoch of the frame."""
-        return self.frame.epoch
-
-    @property
-    def captured_ns(self) -> int:
-        """Monotonic time at which the frame was captured."""
-        return self.frame.captured_ns
-
-    @property
-    def trace(self) -> FrameTrace:
-        """When each stage held the frame."""
-        return self.frame.trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -75,12 +75,11 @@ class Outcome(StrEnum):
     RAW = "raw"  # a known face is shown as it is
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedFrame:
-    """A frame that is fit to leave the graph, and what it shows."""
+class FrameCarrier:
+    """Something that wraps a frame and is numbered like it (``core.events.Item``)."""
 
+    __slots__ = ()
     frame: Frame
-    outcome: Outcome
 
     @property
     def seq(self) -> int:
@@ -101,3 +100,11 @@ class RenderedFrame:
     def trace(self) -> FrameTrace:
         """When each stage held the frame."""
         return self.frame.trace
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFrame(FrameCarrier):
+    """A frame that is fit to leave the graph, and what it shows."""
+
+    frame: Frame
+    outcome: Outcome
