@@ -119,7 +119,8 @@ def _write(path: Path, identity: Identity) -> None:
 
 def _read(path: Path, consent: ConsentRecord) -> Identity:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # The file is opened here because NumPy leaves it open when the archive is damaged.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return Identity(
                 id=path.parent.name,
                 label=str(arrays["label"]),
@@ -128,5 +129,5 @@ def _read(path: Path, consent: ConsentRecord) -> Identity:
                 embedding=arrays.get("embedding"),
                 consent=consent.as_report(),
             )
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error

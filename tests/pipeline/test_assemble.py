@@ -1,0 +1,103 @@
+"""The whole graph on real pictures: file in, file out, and what the report says of it."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import pytest
+
+from livefusion.core.errors import InputError, OutputError, SettingsError
+from livefusion.core.geometry import Size
+from livefusion.core.settings import FaceSettings, MissingFacePolicy, Pace, SafetySettings, Settings
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.report import SCHEMA
+from livefusion.testing.performer_clip import render_clip
+
+pytestmark = pytest.mark.media
+
+FRAMES = 12
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("clips") / "performer.mp4"
+    render_clip(path, Size(320, 240), Fraction(30), 100, FRAMES / 30)
+    return path
+
+
+def run(settings: Settings) -> dict:
+    pipeline = Pipeline(settings)
+    try:
+        pipeline.start()
+        pipeline.wait(60)
+    finally:
+        pipeline.stop()
+    return pipeline.report()
+
+
+def test_a_file_is_swapped_frame_by_frame(clip, tmp_path):
+    output = tmp_path / "out.mp4"
+    report = run(Settings(input=str(clip), output=(str(output), "null:")))
+    frames = report["frames"]
+    assert report["schema"] == SCHEMA
+    assert (frames["captured"], frames["delivered"], frames["raw"]) == (FRAMES, FRAMES, 0)
+    assert frames["swapped"] + frames["safe"] == FRAMES
+    assert frames["swapped"] > 0
+    assert frames["dropped"] == {}
+    assert report["faces"]["tracks"] == 1
+    assert [one["frames"] for one in report["outputs"]] == [FRAMES, FRAMES]
+    with av.open(str(output)) as made:
+        assert sum(1 for _ in made.decode(video=0)) == FRAMES
+
+
+def test_the_report_names_where_each_network_ran(clip):
+    models = run(Settings(input=str(clip), output=("null:",)))["engine"]["models"]
+    assert {model["name"] for model in models} >= {"yunet", "face_landmarks", "sface"}
+    assert {model["provider"] for model in models} == {"CPUExecutionProvider"}
+    assert all(len(model["sha256"]) == 64 for model in models)
+
+
+def test_one_output_that_fails_does_not_stop_the_other(clip, tmp_path):
+    good = tmp_path / "good.mp4"
+    report = run(Settings(input=str(clip), output=(str(tmp_path / "missing" / "x.mp4"), str(good))))
+    bad, fine = report["outputs"]
+    assert bad["errors"]
+    assert fine["errors"] == []
+    assert fine["frames"] == FRAMES
+
+
+def test_real_time_holds_the_cadence(clip):
+    settings = Settings(input=str(clip), output=("null:",), pace=Pace.REALTIME)
+    frames = run(settings)["frames"]
+    assert frames["captured"] == FRAMES
+    assert frames["delivered"] + sum(frames["dropped"].values()) == FRAMES
+    assert frames["raw"] == 0
+
+
+@pytest.mark.parametrize(("policy", "raw"), [(MissingFacePolicy.PASS, 4), (MissingFacePolicy.BLUR, 0)])
+def test_raw_frames_are_counted_where_a_face_is_shown_as_it_is(policy, raw):
+    settings = Settings(
+        input="performer:?size=640x360&faces=2&seconds=0.2",
+        output=("null:",),
+        pace=Pace.FAST,
+        faces=FaceSettings(max_faces=1),
+        safety=SafetySettings(on_missing_face=policy),
+    )
+    frames = run(settings)["frames"]
+    assert frames["captured"] == frames["delivered"] == 6
+    assert (frames["raw"] >= raw) if raw else (frames["raw"] == 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"input": "no-such-file.mp4", "output": ("null:",)}, InputError, "no-such-file.mp4"),
+        ({"input": "performer:", "output": ("out.txt",)}, OutputError, "out.txt"),
+        ({"input": "gopher://x", "output": ("null:",)}, InputError, "gopher"),
+        ({"input": "performer:", "output": ("null:", "null:")}, SettingsError, "twice"),
+        ({"input": "performer:", "output": ("null:",), "engine": "magic"}, SettingsError, "magic"),
+    ],
+)
+def test_what_cannot_run_says_why(settings, error, words):
+    with pytest.raises(error, match=words):
+        run(Settings(**settings))

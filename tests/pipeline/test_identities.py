@@ -1,0 +1,102 @@
+"""Whose face is put on: personas, stored identities, photos."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from livefusion.core.errors import IdentityError, InputError
+from livefusion.inference.registry import ModelRegistry
+from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.provenance.consent import ConsentRecord
+from livefusion.provenance.store import IdentityStore
+
+pytestmark = pytest.mark.media
+
+PHOTO = ModelRegistry.load().folder / "performer" / "first.webp"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> IdentityLibrary:
+    return IdentityLibrary(store=IdentityStore(tmp_path / "identities"))
+
+
+def consent(until: date | None = None) -> ConsentRecord:
+    return ConsentRecord.record("ana", "Ana Lima", "my talk", [PHOTO], until=until)
+
+
+def test_the_first_persona_is_what_is_put_on_by_default(library):
+    first = library.names()[0]
+    assert library.load("").id == library.load(first).id == first
+    assert library.load("").consent is None
+
+
+def test_a_photo_is_stored_and_found_again(library):
+    added = library.add("ana", [PHOTO], consent())
+    found = library.load("ana")
+    assert library.names()[-1] == "ana"
+    for name in ("texture", "shape", "embedding"):
+        assert np.array_equal(getattr(found, name), getattr(added, name))
+    assert found.consent is not None
+    assert found.consent["given_by"] == "Ana Lima"
+    assert np.isclose(np.linalg.norm(found.embedding), 1, atol=1e-5)
+    library.remove("ana")
+    with pytest.raises(IdentityError):
+        library.load("ana")
+
+
+def test_a_photo_needs_a_consent(library):
+    with pytest.raises(IdentityError, match="consent"):
+        library.load(str(PHOTO))
+    baked = library.load(str(PHOTO), "myself")
+    assert baked.consent is not None
+    assert baked.consent["given_by"] == "myself"
+
+
+def test_a_consent_that_ran_out_is_not_one(library, monkeypatch):
+    library.add("ana", [PHOTO], consent(until=date.today()))
+
+    class Tomorrow(date):
+        @classmethod
+        def today(cls) -> date:
+            return date.today() + timedelta(days=1)
+
+    monkeypatch.setattr("livefusion.pipeline.identities.date", Tomorrow)
+    with pytest.raises(IdentityError, match="ran out"):
+        library.load("ana")
+
+
+def test_a_persona_keeps_its_name(library):
+    with pytest.raises(IdentityError, match="persona"):
+        library.add(library.names()[0], [PHOTO], consent())
+
+
+def test_a_damaged_identity_is_told_in_one_line(library, tmp_path):
+    library.add("ana", [PHOTO], consent())
+    face = tmp_path / "identities" / "ana" / "identity.npz"
+    for damage in (b"", b"PK\x03\x04 no archive", face.read_bytes()[:1000]):
+        face.write_bytes(damage)
+        with pytest.raises(IdentityError, match="damaged") as caught:
+            library.load("ana")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "words"),
+    [
+        ("nobody", IdentityError, "no identity or photo"),
+        ("empty-folder", InputError, "no photo"),
+        ("noise.png", IdentityError, "no face"),
+        ("text.jpg", InputError, "not an image"),
+    ],
+)
+def test_sources_that_are_none(library, tmp_path, monkeypatch, source, error, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty-folder").mkdir()
+    (tmp_path / "text.jpg").write_text("no picture")
+    noise = np.random.default_rng(3).integers(0, 255, (300, 300, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    with pytest.raises(error, match=words):
+        library.load(source, "myself")
