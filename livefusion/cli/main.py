@@ -15,6 +15,7 @@ from types import FrameType
 from livefusion import __version__
 from livefusion.cli.commands import COMMANDS, Command
 from livefusion.cli.console import Console
+from livefusion.cli.leave import leave
 from livefusion.cli.logs import silence_libraries, start_logging
 from livefusion.core.errors import LiveFusionError, MachineError, SettingsError
 from livefusion.core.words import did_you_mean
@@ -27,13 +28,20 @@ LEADING_FLAGS = frozenset({"--debug", "-v", "-vv", "--verbose"})
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; ``argv`` without the program's name. Gives the exit status, raises nothing.
 
+    Without ``argv`` the process is taken as ours: it may end here.
+
     0 done; 1 a fault of ours; 2 the request is wrong; 3 the machine cannot do it; 4 stopped by the safety
     policy; 130 interrupted.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _run(list(argv))
+    words = sys.argv[1:]
+    _own_process(debug="--debug" in words)
+    return leave(_run(words))
+
+
+def _run(words: list[str]) -> int:
     debug = "--debug" in words
-    if argv is None:
-        _own_process(debug)
     console = Console()
     try:
         return _dispatch(words, console)
