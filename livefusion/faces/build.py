@@ -1,7 +1,6 @@
 """The analyse stage with the built-in networks."""
 
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from livefusion.core.settings import FaceSettings
 from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
 from livefusion.devices.pool import FramePool
-from livefusion.faces.analyse import AnalyseStage, Eyes
+from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.embed import LiveRecogniser
@@ -23,29 +22,51 @@ from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 
 
-def build_analyse_stage(
-    device: Device, settings: FaceSettings, registry: ModelRegistry | None = None
-) -> AnalyseStage:
-    """A stage that loads YuNet, the 478-point mesh and SFace when it first opens.
+class Networks:
+    """YuNet, the 478-point mesh and SFace for one stage, each loaded when first asked for and then kept.
 
-    It keeps them: opened again after a failure it is back after 50 ms and not after 300.
+    A stage that opens again after a failure is back after 50 ms with them and not after 300. Sessions are for
+    one thread: two stages never share them.
+    """
+
+    def __init__(self, device: Device, models: ModelRegistry | None = None) -> None:
+        self.models = models or ModelRegistry.load()
+        self._where = device.name if device.name.startswith("cuda") else "cpu"
+        self._sessions: dict[str, Session] = {}
+
+    def __getitem__(self, name: str) -> Session:
+        if name not in self._sessions:
+            self._sessions[name] = Session(self.models[name], self._where)
+        return self._sessions[name]
+
+    @property
+    def loaded(self) -> tuple[Session, ...]:
+        """The networks in use, for the report."""
+        return tuple(self._sessions.values())
+
+
+def build_analyse_stage(
+    device: Device,
+    settings: FaceSettings,
+    networks: Networks | None = None,
+    *,
+    detect_guard_ns: int = DETECT_GUARD_NS,
+) -> AnalyseStage:
+    """A stage that loads its networks when it first opens.
+
     ``ModelError`` if the canonical mesh is missing or damaged; the networks' errors come from ``open``.
     """
-    models = registry or ModelRegistry.load()
-    where = device.name if device.name.startswith("cuda") else "cpu"
-
-    @cache
-    def session(name: str) -> Session:
-        return Session(models[name], where)
+    at_hand = networks or Networks(device)
 
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
-        landmarker = Landmarker(device, session("face_landmarks"), stream)
-        detector = LiveDetector(device, session("yunet"))
-        recogniser = LiveRecogniser(device, session("sface"))
+        landmarker = Landmarker(device, at_hand["face_landmarks"], stream)
+        detector = LiveDetector(device, at_hand["yunet"])
+        recogniser = LiveRecogniser(device, at_hand["sface"])
         _warm_up(device, stream, detector, landmarker, recogniser)
         return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
 
-    return AnalyseStage(device, make_eyes, PoseEstimator.from_registry(models), settings)
+    pose = PoseEstimator.from_registry(at_hand.models)
+    return AnalyseStage(device, make_eyes, pose, settings, detect_guard_ns=detect_guard_ns)
 
 
 def _warm_up(

@@ -19,8 +19,8 @@ from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, open_device
 from livefusion.faces import warm_up
-from livefusion.faces.analyse import AnalyseStage
-from livefusion.faces.build import build_analyse_stage
+from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage
+from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.inference.registry import ModelRegistry
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
@@ -44,6 +44,7 @@ from livefusion.runtime.snapshot import GraphSnapshot
 from livefusion.swap.mesh.engine import MeshEngine
 
 ENGINES = ("auto", "mesh")
+PATIENT_GUARD_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class Pipeline:
         )
         self._usage = UsageGauge(self._clock)
         self._models = ModelRegistry.load()
+        self._pace = Pace.FAST
+        self._networks: Networks | None = None
         self._analyse: AnalyseStage | None = None
         self._engine: MeshEngine | None = None
         self._outputs: dict[str, Output] = {}
@@ -115,7 +118,7 @@ class Pipeline:
         settings = self._settings
         run_beside(warm_up)
         ends = self._read_ends()
-        pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
+        self._pace = pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         source = self._make_source(ends, pace)
         identity = run_beside(partial(self._library.load, settings.source, settings.consent))
         self._format = source.probe()
@@ -180,7 +183,8 @@ class Pipeline:
                 device=self._device.name,
                 fallbacks=self._fallbacks,
                 identity=self._plan.identity if self._plan else None,
-                models=self._models,
+                networks=self._networks.loaded if self._networks else (),
+                engine=self._engine.name if self._engine else "",
                 counts=self._analyse.counts if self._analyse else None,
                 outputs=self._outputs,
                 rss_peak_mb=self._usage.rss_peak_mb,
@@ -215,7 +219,12 @@ class Pipeline:
         return open_source(ends.input, self._device, self._settings, pace)
 
     def _make_analyse(self) -> AnalyseStage:
-        self._analyse = build_analyse_stage(self._device, self._settings.faces, self._models)
+        # A file can wait for its detector where a live picture would have to be covered.
+        guard_ns = DETECT_GUARD_NS if self._pace is Pace.REALTIME else PATIENT_GUARD_NS
+        self._networks = Networks(self._device, self._models)
+        self._analyse = build_analyse_stage(
+            self._device, self._settings.faces, self._networks, detect_guard_ns=guard_ns
+        )
         return self._analyse
 
     def _make_render(self) -> RenderStage:

@@ -10,7 +10,7 @@ from livefusion.core.frame import Outcome
 from livefusion.core.settings import Settings
 from livefusion.devices.select import Fallback
 from livefusion.faces.analyse import FaceCounts
-from livefusion.inference.registry import ModelRegistry
+from livefusion.inference.session import Session
 from livefusion.media.formats import InputFormat
 from livefusion.media.sources.uri import redact
 from livefusion.pipeline.witness import Output
@@ -18,7 +18,6 @@ from livefusion.runtime.latency import LatencySummary
 from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
 
 SCHEMA = "livefusion.report/1"
-LIVE_MODELS = ("yunet", "face_landmarks", "sface")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,8 @@ class Facts:
     device: str
     fallbacks: tuple[Fallback, ...]
     identity: Identity | None
-    models: ModelRegistry
+    networks: tuple[Session, ...]
+    engine: str
     counts: FaceCounts | None
     outputs: Mapping[str, Output]
     rss_peak_mb: float
@@ -77,19 +77,18 @@ def _input(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
 
 def _engine(facts: Facts) -> dict[str, Any]:
     identity = facts.identity
-    models = [facts.models[name] for name in LIVE_MODELS if name in facts.models]
     return {
-        "name": "mesh",
+        "name": facts.engine,
         "identity": identity.label if identity else "",
         "consent": identity.consent if identity else None,
         "models": [
             {
-                "name": model.name,
-                "sha256": model.sha256,
-                "provider": "CPUExecutionProvider",
-                "precision": "fp32",
+                "name": network.entry.name,
+                "sha256": network.entry.sha256,
+                "provider": network.placement.provider,
+                "precision": network.precision,
             }
-            for model in models
+            for network in facts.networks
         ],
     }
 
