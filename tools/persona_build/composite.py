@@ -1,4 +1,4 @@
-"""One texture and one shape out of many faces: delit, symmetric, and by the median nobody's.
+"""One texture and one shape out of many faces: delit, symmetric, and nobody's.
 
 Work is done in CIELAB on the UV map. Skin that a face does not show (hair, the far side of a turned head) has
 next to no weight; the other faces count there instead.
@@ -13,16 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Landmarks
-from livefusion.swap.mesh.bake import SourcePhoto, View, inside_outline, unwrap, weighted_median
-from livefusion.swap.mesh.canonical import OUTER_LIPS, TEXTURE_SIZE, Floats, canonical_mesh
+from livefusion.swap.mesh.bake import SourcePhoto, View, inside_outline, split_light, unwrap, weighted_midmean
+from livefusion.swap.mesh.blur import low_pass
+from livefusion.swap.mesh.canonical import FEATURES, OUTER_LIPS, TEXTURE_SIZE, Floats, canonical_mesh
 from livefusion.swap.mesh.identity import mean_shape
-from livefusion.swap.mesh.mask import smoothstep
+from livefusion.swap.mesh.mask import features, smoothstep, soft_hull
 from livefusion.swap.mesh.skin import skin_likeness
 
 Rgb = npt.NDArray[np.uint8]
 
-# Blurs in texels. Light is what is left of each face after the first; it is removed from it.
-_LIGHT_BLUR = 80.0
 _FACING = (0.10, 0.50)
 _LEAST_WEIGHT = 0.01
 # Share of the faces' common shading (eye sockets, sides of the nose) that is kept.
@@ -33,14 +32,12 @@ _SKIN_BLUR, _SKIN_BOUNDS = 9.0, (-5.0, 4.0)
 _SKIN_COLOUR = 0.2
 # Share of the soft shadow round the eyes that is taken away, likewise; brows are finer than the blur.
 _LID_SHADOW, _LID_BLUR = 0.25, 22.0
-# A median of many faces is flatter than any of them.
+# A mean of many faces is flatter than any of them.
 _DETAIL_GAIN = 1.3
 # The photos show faces of 200 px, so nothing finer than 5 texels is real: pores are grain.
-_GRAIN, _GRAIN_BLURS = 0.6, (1.5, 3.0)
+_GRAIN, _GRAIN_BLURS = 0.45, (1.5, 3.0)
 _GRAIN_SEED = 1
-# Brows, eyes, nose and mouth with the skin between them: never hair.
 _EYES_AND_BROWS = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 145, 374)
-_FEATURES = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 61, 291, 17, 152)
 
 
 def compose(
@@ -53,13 +50,13 @@ def compose(
     views = [unwrap(SourcePhoto(rgb, landmarks)) for rgb, landmarks in photos]
     weights = [np.float32(share) * _weight(view) for view, share in zip(views, shares, strict=True)]
     details, shadings = zip(
-        *(_split(view.rgb, weight) for view, weight in zip(views, weights, strict=True)), strict=True
+        *(split_light(view.rgb, weight) for view, weight in zip(views, weights, strict=True)), strict=True
     )
-    inner = _features()[..., None]
-    detail = _symmetric_median(details, weights) * np.array([_DETAIL_GAIN, 1, 1], np.float32)
+    inner = features()[..., None]
+    detail = _symmetric_midmean(details, weights) * np.array([_DETAIL_GAIN, 1, 1], np.float32)
     detail = inner * _without_make_up(detail) + (1 - inner) * _plain_skin(detail)
     lab = detail + np.array(tone, np.float32)
-    lab[..., 0] += _common_shading(shadings, weights) + _grain() * inner[..., 0]
+    lab[..., 0] += _common_shading(shadings, weights) + _grain()
     rgb = cv2.cvtColor(np.asarray(lab, np.float32), cv2.COLOR_LAB2RGB)
     texture = np.asarray(np.clip(rgb * 255 + 0.5, 0, 255), np.uint8)
     texture[~inside_outline()] = texture[inside_outline()].mean(axis=0)
@@ -67,21 +64,21 @@ def compose(
 
 
 def _weight(view: View) -> Floats:
-    skin = np.maximum(_features(), skin_likeness(view.rgb))
+    skin = np.maximum(features(), skin_likeness(view.rgb))
     return smoothstep(view.facing, *_FACING) * skin + np.float32(_LEAST_WEIGHT)
 
 
 def _common_shading(shadings: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
     """(1024, 1024) in L: a share of what eye sockets and nose do to the light on all the faces."""
-    shading = _symmetric_median(shadings, weights)[..., 0]
-    inner = _soft_hull(_FEATURES, 5, _SHADING_BLUR)
+    shading = _symmetric_midmean(shadings, weights)[..., 0]
+    inner = soft_hull(FEATURES, 5, _SHADING_BLUR)
     shading -= shading[inner > 0.5].mean()
     return np.float32(_COMMON_SHADING) * inner * shading
 
 
 def _plain_skin(detail: Floats) -> Floats:
     """Detail (1024, 1024, 3) in Lab without what hair left in it."""
-    smooth = np.asarray(cv2.GaussianBlur(detail, (0, 0), _SKIN_BLUR), np.float32)
+    smooth = low_pass(detail, _SKIN_BLUR)
     smooth[..., 0] = np.clip(smooth[..., 0], *_SKIN_BOUNDS)
     smooth[..., 1:] *= np.float32(_SKIN_COLOUR)
     return smooth
@@ -90,41 +87,18 @@ def _plain_skin(detail: Floats) -> Floats:
 def _without_make_up(detail: Floats) -> Floats:
     """Detail (1024, 1024, 3) in Lab with the colours of bare skin and without shadow on the lids."""
     bare = detail.copy()
-    lips, eyes = _soft_hull(OUTER_LIPS, 9, 5.0)[..., None], _soft_hull(_EYES_AND_BROWS, 41, 15.0)
+    lips, eyes = soft_hull(OUTER_LIPS, 9, 5.0)[..., None], soft_hull(_EYES_AND_BROWS, 41, 15.0)
     bare[..., 1:] *= _SKIN_COLOUR + (1 - _SKIN_COLOUR) * lips
-    shadow = np.minimum(np.asarray(cv2.GaussianBlur(detail[..., 0], (0, 0), _LID_BLUR), np.float32), 0)
+    shadow = np.minimum(low_pass(detail[..., 0], _LID_BLUR), 0)
     bare[..., 0] -= _LID_SHADOW * eyes * shadow
     return bare
 
 
-def _features() -> Floats:
-    """(1024, 1024): 1 on the inner face, softly 0 round it."""
-    return _soft_hull(_FEATURES, 45, 20.0)
-
-
-def _soft_hull(vertices: Sequence[int], margin: int, blur: float) -> Floats:
-    """(1024, 1024): 1 on the convex hull of vertices, grown by half of ``margin``, softly 0 round it."""
-    corners = canonical_mesh().texels()[list(vertices)].astype(np.int32)
-    image = np.zeros((TEXTURE_SIZE, TEXTURE_SIZE), np.uint8)
-    cv2.fillPoly(image, [np.asarray(cv2.convexHull(corners), np.int32)], 255)
-    grown = cv2.dilate(image, np.ones((margin, margin), np.uint8))
-    return np.asarray(cv2.GaussianBlur(grown, (0, 0), blur), np.float32) / np.float32(255)
-
-
-def _split(rgb: Rgb, weight: Floats) -> tuple[Floats, Floats]:
-    """Detail and shading of a texture in Lab; the blur sees only what has weight."""
-    lab = np.asarray(cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
-    inside = (weight * inside_outline())[..., None]
-    low = np.asarray(cv2.GaussianBlur(lab * inside, (0, 0), _LIGHT_BLUR), np.float32)
-    low /= np.asarray(cv2.GaussianBlur(inside, (0, 0), _LIGHT_BLUR), np.float32)[..., None] + np.float32(1e-6)
-    return lab - low, low
-
-
-def _symmetric_median(layers: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
-    """Weighted median of the layers and their mirror images."""
+def _symmetric_midmean(layers: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
+    """Weighted midmean of the layers and their mirror images."""
     stack = np.stack([*layers, *(layer[:, ::-1] for layer in layers)])
     shares = np.stack([*weights, *(weight[:, ::-1] for weight in weights)])
-    return weighted_median(stack, shares)
+    return weighted_midmean(stack, shares)
 
 
 def _grain() -> Floats:

@@ -45,7 +45,7 @@ _DARK = (
     Contributor("sample5.jpg", 1175, 333),
     Contributor("sample5.jpg", 892, 250),
     Contributor("sample6.jpg", 396, 675, 0.3),
-    Contributor("sample6.jpg", 1279, 510),
+    Contributor("sample6.jpg", 1279, 510, 0.75),
 )
 
 RECIPES = (

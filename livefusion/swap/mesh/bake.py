@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from livefusion.core.face import Landmarks
 from livefusion.ops.registry import RASTER_UV
+from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT, Floats, canonical_mesh
 from livefusion.swap.mesh.mask import smoothstep
 from livefusion.swap.mesh.shape import vertex_normals
@@ -19,7 +20,10 @@ Rgb = npt.NDArray[np.uint8]
 # Blurs, in texels of a 1024 texture.
 _FACING_BLUR = 12
 _TONE_BLUR = 40
-_DELIGHT_BLUR = 90
+_LIGHT_BLUR = 80.0
+# Shares of the photo's light that stay, in L, a and b: eye sockets and nose shade every face, colours do not.
+_KEPT_LIGHT = (0.4, 0.15, 0.15)
+_TINY = np.float32(1e-6)
 # A texel is taken from the mirrored half when that half looks more towards the camera by this much.
 _MIRROR_MARGIN, _MIRROR_SLOPE = 0.25, 14.0
 _MIRROR_TONE = 0.5
@@ -60,7 +64,7 @@ def unwrap(photo: SourcePhoto) -> View:
 
 
 def merge(views: Sequence[View]) -> Rgb:
-    """One texture of several views: weighted by facing, and from three views on a per-texel weighted median.
+    """One texture of several views: weighted by facing, and from three views on the middle half of it.
 
     Colours of all views are first brought to the mean tone, so that exposure does not show as patches.
     """
@@ -71,29 +75,45 @@ def merge(views: Sequence[View]) -> Rgb:
     if len(views) == 2:
         merged = (stack * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[..., None]
     else:
-        merged = weighted_median(stack, weights)
+        merged = weighted_midmean(stack, weights)
     return np.asarray(np.clip(merged + 0.5, 0, 255), np.uint8)
 
 
 def delight(rgb: Rgb) -> Rgb:
-    """Take the lowest frequencies out of a texture, in Lab, keeping its mean: baked light and shadow go."""
-    lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
-    low = cv2.GaussianBlur(lab, (0, 0), _DELIGHT_BLUR)
-    lab += low.mean(axis=(0, 1)) - low
-    return np.asarray(cv2.cvtColor(np.clip(lab, 0, 255).astype(np.uint8), cv2.COLOR_LAB2RGB), np.uint8)
+    """Take most of the light and the shadow of the photo out of a texture, keeping its mean colour."""
+    detail, light = split_light(rgb, np.ones(rgb.shape[:2], np.float32))
+    mean = light[inside_outline()].mean(axis=0)
+    lab = detail + mean + (light - mean) * np.array(_KEPT_LIGHT, np.float32)
+    even = np.asarray(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), np.float32)
+    return np.asarray(np.clip(even * 255 + 0.5, 0, 255), np.uint8)
 
 
-def weighted_median(stack: Floats, weights: Floats) -> Floats:
-    """Per texel and channel of (n, h, w, c), the value at which half of the weight (n, h, w) is reached."""
+def split_light(rgb: Rgb, weight: Floats) -> tuple[Floats, Floats]:
+    """Detail and light of a texture, (1024, 1024, 3) float32 in CIELAB; their sum is the texture.
+
+    Light is the lowest frequencies; ``weight`` (1024, 1024) says what it may be told from.
+    """
+    lab = np.asarray(cv2.cvtColor(rgb.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
+    inside = (weight * inside_outline())[..., None]
+    light = low_pass(lab * inside, _LIGHT_BLUR)
+    light /= low_pass(inside, _LIGHT_BLUR)[..., None] + _TINY
+    return lab - light, light
+
+
+def weighted_midmean(stack: Floats, weights: Floats) -> Floats:
+    """Per texel and channel of (n, h, w, c), the mean of the middle half of the weight (n, h, w).
+
+    As deaf to outliers as the median, but without its seams where one view takes over from another.
+    """
     merged = np.empty(stack.shape[1:], np.float32)
     # Row by row: sorting all at once would take several times the memory of the stack.
     for row in range(stack.shape[1]):
         order = np.argsort(stack[:, row], axis=0)
         values = np.take_along_axis(stack[:, row], order, axis=0)
         share = np.take_along_axis(np.broadcast_to(weights[:, row, :, None], values.shape), order, axis=0)
-        reached = np.cumsum(share, axis=0)
-        middle = np.argmax(reached >= 0.5 * reached[-1], axis=0)
-        merged[row] = np.take_along_axis(values, middle[None], axis=0)[0]
+        reached = np.cumsum(share, axis=0) / share.sum(axis=0)
+        counted = np.diff(np.clip(reached, 0.25, 0.75), axis=0, prepend=np.float32(0.25))
+        merged[row] = (values * counted).sum(axis=0) / counted.sum(axis=0)
     return merged
 
 
@@ -139,14 +159,14 @@ def _no_larger_than_texture(rgb: Rgb, points: Floats) -> tuple[Rgb, Floats]:
 def _facing(points: Floats) -> Floats:
     towards = np.clip(-vertex_normals(points)[:, 2], 0, 1)
     drawn = draw_on_texture(np.column_stack([towards, towards]))[..., 0]
-    return np.asarray(cv2.GaussianBlur(drawn, (0, 0), _FACING_BLUR), np.float32)
+    return np.clip(low_pass(drawn, _FACING_BLUR), 0, 1)
 
 
 def _fill_from_mirror(flat: Rgb, facing: Floats) -> Rgb:
     """Replace what looked away from the camera by its mirror image, at the tone of its own side."""
     own = 1 / (1 + np.exp(-(facing - facing[:, ::-1] + _MIRROR_MARGIN) * _MIRROR_SLOPE))
     mirrored = flat[:, ::-1].astype(np.float32)
-    tone = cv2.GaussianBlur(flat.astype(np.float32), (0, 0), _TONE_BLUR)
+    tone = low_pass(flat, _TONE_BLUR)
     mirrored += _MIRROR_TONE * (tone - tone[:, ::-1])
     filled = flat * own[..., None] + mirrored * (1 - own[..., None])
     return np.asarray(np.clip(filled + 0.5, 0, 255), np.uint8)

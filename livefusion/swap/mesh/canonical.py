@@ -37,9 +37,11 @@ RIGID = (
 """Points that expression hardly moves: forehead, bridge of the nose, eye corners, temples, cheekbones."""
 CHEEKS = (50, 280, 117, 346, 205, 425, 4, 195)
 """Points that show bare skin on nearly every photo."""
+CHIN = 152
+FEATURES = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 61, 291, 17, CHIN)
+"""Corners of the inner face: brows, eyes, nose and mouth with the skin between them, where no hair hangs."""
 OUTER_EYE_CORNERS = (33, 263)
 FOREHEAD_TOP = 10
-CHIN = 152
 NOSE_TIP = 1
 CHEEK_SIDES = (234, 454)
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Identity
-from livefusion.swap.mesh.bake import SourcePhoto, View, merge, unwrap
+from livefusion.swap.mesh.bake import SourcePhoto, View, delight, merge, unwrap
 from livefusion.swap.mesh.canonical import RIGID, Floats
 from livefusion.swap.mesh.mask import face_mask
 from livefusion.swap.mesh.shape import fit_pose
@@ -31,7 +31,7 @@ def bake_identity(
     if not photos:
         raise ValueError("an identity needs at least one photo")
     views = [unwrap(photo) for photo in photos]
-    rgb = merge(views)
+    rgb = delight(merge(views))
     alpha = face_mask() * hair_cut(rgb)
     texture = np.dstack([rgb, np.round(alpha * 255).astype(np.uint8)])
     return Identity(id, label, texture, mean_shape([view.shape for view in views]), embedding, consent)

@@ -4,14 +4,17 @@ The mesh spans the eyes, so a hole in the alpha follows the performer's lids by 
 blur of the live picture. The mouth is left out of the mesh (``visible``).
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import (
     BROW_CRESTS,
+    FEATURES,
     FOREHEAD_TOP,
     LEFT_EYE,
     OVAL,
@@ -65,6 +68,21 @@ def forehead_height() -> Floats:
     rows = np.arange(TEXTURE_SIZE, dtype=np.float32)[:, None]
     height: Floats = (rows - brow) / (top - brow)
     return height
+
+
+@cache
+def features() -> Floats:
+    """(1024, 1024) in [0, 1]: 1 on the inner face, softly 0 round it."""
+    return soft_hull(FEATURES, 75, 15.0)
+
+
+def soft_hull(vertices: Sequence[int], margin: int, blur: float) -> Floats:
+    """(1024, 1024): 1 on the convex hull of vertices, grown by half of ``margin``, softly 0 round it."""
+    corners = canonical_mesh().texels()[list(vertices)].astype(np.int32)
+    image = np.zeros((TEXTURE_SIZE, TEXTURE_SIZE), np.uint8)
+    cv2.fillPoly(image, [np.asarray(cv2.convexHull(corners), np.int32)], 255)
+    grown = cv2.dilate(image, np.ones((margin, margin), np.uint8))
+    return low_pass(grown, blur) / np.float32(255)
 
 
 def _polygon(ring: tuple[int, ...]) -> Floats:
