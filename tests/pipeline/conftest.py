@@ -53,7 +53,9 @@ class FrameMaker:
         self._pool = FramePool(self.device, SIZE, limit=32)
         self._stream = self.device.stream("test")
         self._seq = 0
-        self.picture = np.random.default_rng(5).integers(16, 235, (SIZE.height * 3 // 2, SIZE.width), np.uint8)
+        self.picture = np.random.default_rng(5).integers(
+            16, 235, (SIZE.height * 3 // 2, SIZE.width), np.uint8
+        )
 
     def __call__(self) -> Frame:
         buffer = self._pool.acquire(self._stream)

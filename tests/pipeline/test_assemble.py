@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import pytest
@@ -25,7 +26,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(settings: Settings) -> dict:
+def run(settings: Settings) -> dict[str, Any]:
     pipeline = Pipeline(settings)
     try:
         pipeline.start()
@@ -35,7 +36,7 @@ def run(settings: Settings) -> dict:
     return pipeline.report()
 
 
-def test_a_file_is_swapped_frame_by_frame(clip, tmp_path):
+def test_a_file_is_swapped_frame_by_frame(clip: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.mp4"
     report = run(Settings(input=str(clip), output=(str(output), "null:")))
     frames = report["frames"]
@@ -50,14 +51,14 @@ def test_a_file_is_swapped_frame_by_frame(clip, tmp_path):
         assert sum(1 for _ in made.decode(video=0)) == FRAMES
 
 
-def test_the_report_names_where_each_network_ran(clip):
+def test_the_report_names_where_each_network_ran(clip: Path) -> None:
     models = run(Settings(input=str(clip), output=("null:",)))["engine"]["models"]
     assert {model["name"] for model in models} >= {"yunet", "face_landmarks", "sface"}
     assert {model["provider"] for model in models} == {"CPUExecutionProvider"}
     assert all(len(model["sha256"]) == 64 for model in models)
 
 
-def test_one_output_that_fails_does_not_stop_the_other(clip, tmp_path):
+def test_one_output_that_fails_does_not_stop_the_other(clip: Path, tmp_path: Path) -> None:
     good = tmp_path / "good.mp4"
     report = run(Settings(input=str(clip), output=(str(tmp_path / "missing" / "x.mp4"), str(good))))
     bad, fine = report["outputs"]
@@ -66,7 +67,7 @@ def test_one_output_that_fails_does_not_stop_the_other(clip, tmp_path):
     assert fine["frames"] == FRAMES
 
 
-def test_real_time_holds_the_cadence(clip):
+def test_real_time_holds_the_cadence(clip: Path) -> None:
     settings = Settings(input=str(clip), output=("null:",), pace=Pace.REALTIME)
     frames = run(settings)["frames"]
     assert frames["captured"] == FRAMES
@@ -75,7 +76,7 @@ def test_real_time_holds_the_cadence(clip):
 
 
 @pytest.mark.parametrize(("policy", "raw"), [(MissingFacePolicy.PASS, 4), (MissingFacePolicy.BLUR, 0)])
-def test_raw_frames_are_counted_where_a_face_is_shown_as_it_is(policy, raw):
+def test_raw_frames_are_counted_where_a_face_is_shown_as_it_is(policy: MissingFacePolicy, raw: int) -> None:
     settings = Settings(
         input="performer:?size=640x360&faces=2&seconds=0.2",
         output=("null:",),
@@ -98,6 +99,6 @@ def test_raw_frames_are_counted_where_a_face_is_shown_as_it_is(policy, raw):
         ({"input": "performer:", "output": ("null:",), "engine": "magic"}, SettingsError, "magic"),
     ],
 )
-def test_what_cannot_run_says_why(settings, error, words):
+def test_what_cannot_run_says_why(settings: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         run(Settings(**settings))

@@ -27,13 +27,13 @@ def consent(until: date | None = None) -> ConsentRecord:
     return ConsentRecord.record("ana", "Ana Lima", "my talk", [PHOTO], until=until)
 
 
-def test_the_first_persona_is_what_is_put_on_by_default(library):
+def test_the_first_persona_is_what_is_put_on_by_default(library: IdentityLibrary) -> None:
     first = library.names()[0]
     assert library.load("").id == library.load(first).id == first
     assert library.load("").consent is None
 
 
-def test_a_photo_is_stored_and_found_again(library):
+def test_a_photo_is_stored_and_found_again(library: IdentityLibrary) -> None:
     added = library.add("ana", [PHOTO], consent())
     found = library.load("ana")
     assert library.names()[-1] == "ana"
@@ -47,7 +47,7 @@ def test_a_photo_is_stored_and_found_again(library):
         library.load("ana")
 
 
-def test_a_photo_needs_a_consent(library):
+def test_a_photo_needs_a_consent(library: IdentityLibrary) -> None:
     with pytest.raises(IdentityError, match="consent"):
         library.load(str(PHOTO))
     baked = library.load(str(PHOTO), "myself")
@@ -55,7 +55,7 @@ def test_a_photo_needs_a_consent(library):
     assert baked.consent["given_by"] == "myself"
 
 
-def test_a_consent_that_ran_out_is_not_one(library, monkeypatch):
+def test_a_consent_that_ran_out_is_not_one(library: IdentityLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     library.add("ana", [PHOTO], consent(until=date.today()))
 
     class Tomorrow(date):
@@ -68,12 +68,12 @@ def test_a_consent_that_ran_out_is_not_one(library, monkeypatch):
         library.load("ana")
 
 
-def test_a_persona_keeps_its_name(library):
+def test_a_persona_keeps_its_name(library: IdentityLibrary) -> None:
     with pytest.raises(IdentityError, match="persona"):
         library.add(library.names()[0], [PHOTO], consent())
 
 
-def test_a_damaged_identity_is_told_in_one_line(library, tmp_path):
+def test_a_damaged_identity_is_told_in_one_line(library: IdentityLibrary, tmp_path: Path) -> None:
     library.add("ana", [PHOTO], consent())
     face = tmp_path / "identities" / "ana" / "identity.npz"
     for damage in (b"", b"PK\x03\x04 no archive", face.read_bytes()[:1000]):
@@ -92,7 +92,14 @@ def test_a_damaged_identity_is_told_in_one_line(library, tmp_path):
         ("text.jpg", InputError, "not an image"),
     ],
 )
-def test_sources_that_are_none(library, tmp_path, monkeypatch, source, error, words):
+def test_sources_that_are_none(
+    library: IdentityLibrary,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    error: type[Exception],
+    words: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty-folder").mkdir()
     (tmp_path / "text.jpg").write_text("no picture")

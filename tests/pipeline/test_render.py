@@ -49,7 +49,9 @@ def is_slate(rendered: RenderedFrame) -> bool:
     return np.array_equal(rendered.frame.buffer.luma, slate(SIZE, rendered.frame.color)[0])
 
 
-def test_a_seen_face_is_swapped_and_nothing_else_is_touched(make_frame, identity):
+def test_a_seen_face_is_swapped_and_nothing_else_is_touched(
+    make_frame: FrameMaker, identity: Identity
+) -> None:
     rig = Rig(make_frame, identity)
     rendered = rig(track(1, FACE))
     assert rendered.outcome is Outcome.SWAPPED
@@ -62,7 +64,7 @@ def test_a_seen_face_is_swapped_and_nothing_else_is_touched(make_frame, identity
     assert not changed.any()
 
 
-def test_without_faces_only_the_badge_is_drawn(make_frame, identity):
+def test_without_faces_only_the_badge_is_drawn(make_frame: FrameMaker, identity: Identity) -> None:
     rendered = Rig(make_frame, identity, badge=False)()
     assert rendered.outcome is Outcome.CLEAR
     assert np.array_equal(rendered.frame.buffer.luma, make_frame.luma)
@@ -71,11 +73,21 @@ def test_without_faces_only_the_badge_is_drawn(make_frame, identity):
 @pytest.mark.parametrize("state", [TrackState.DOUBTFUL, TrackState.PREDICTED])
 @pytest.mark.parametrize(
     ("policy", "outcome", "most_kept"),
-    [(BLUR, Outcome.SAFE, 0.05), (SAFE, Outcome.SAFE, 0.05), (HOLD, Outcome.SAFE, 0.05), (PASS, Outcome.RAW, 1)],
+    [
+        (BLUR, Outcome.SAFE, 0.05),
+        (SAFE, Outcome.SAFE, 0.05),
+        (HOLD, Outcome.SAFE, 0.05),
+        (PASS, Outcome.RAW, 1),
+    ],
 )
 def test_a_face_that_cannot_be_swapped_follows_the_policy(
-    make_frame, identity, state, policy, outcome, most_kept
-):
+    make_frame: FrameMaker,
+    identity: Identity,
+    state: TrackState,
+    policy: MissingFacePolicy,
+    outcome: Outcome,
+    most_kept: float,
+) -> None:
     rig = Rig(make_frame, identity, on_missing_face=policy, badge=False)
     rendered = rig(track(1, FACE, state))
     assert rendered.outcome is outcome
@@ -83,7 +95,9 @@ def test_a_face_that_cannot_be_swapped_follows_the_policy(
     assert policy is not PASS or rig.kept(rendered, FACE) == 1
 
 
-def test_blur_leaves_the_rest_of_the_picture_and_swaps_the_other_face(make_frame, identity):
+def test_blur_leaves_the_rest_of_the_picture_and_swaps_the_other_face(
+    make_frame: FrameMaker, identity: Identity
+) -> None:
     rig = Rig(make_frame, identity, badge=False)
     rendered = rig(track(1, FACE, TrackState.PREDICTED), track(2, OTHER))
     assert rendered.outcome is Outcome.SAFE
@@ -93,14 +107,18 @@ def test_blur_leaves_the_rest_of_the_picture_and_swaps_the_other_face(make_frame
 
 
 @pytest.mark.parametrize("policy", [BLUR, SAFE, HOLD])
-def test_a_picture_that_nobody_vouches_for_is_covered_wholly(make_frame, identity, policy):
+def test_a_picture_that_nobody_vouches_for_is_covered_wholly(
+    make_frame: FrameMaker, identity: Identity, policy: MissingFacePolicy
+) -> None:
     rig = Rig(make_frame, identity, on_missing_face=policy)
     rendered = rig(trusted=False)
     assert rendered.outcome is Outcome.SAFE
     assert rig.kept(rendered, Box(0, 0, 320, 240)) < 0.05
 
 
-def test_hold_repeats_the_last_safe_picture_and_then_the_slate(make_frame, identity):
+def test_hold_repeats_the_last_safe_picture_and_then_the_slate(
+    make_frame: FrameMaker, identity: Identity
+) -> None:
     rig = Rig(make_frame, identity, on_missing_face=HOLD, hold_frames=2)
     good = rig(track(1, FACE))
     held = [rig(track(1, FACE, TrackState.PREDICTED)) for _ in range(3)]
@@ -109,14 +127,14 @@ def test_hold_repeats_the_last_safe_picture_and_then_the_slate(make_frame, ident
     assert is_slate(held[2])
 
 
-def test_nothing_is_held_across_a_jump(make_frame, identity):
+def test_nothing_is_held_across_a_jump(make_frame: FrameMaker, identity: Identity) -> None:
     rig = Rig(make_frame, identity, on_missing_face=HOLD)
     rig(track(1, FACE))
     rig.stage.handle(Discontinuity("test"))
     assert is_slate(rig(track(1, FACE, TrackState.PREDICTED)))
 
 
-def test_a_raw_picture_is_never_held(make_frame, identity):
+def test_a_raw_picture_is_never_held(make_frame: FrameMaker, identity: Identity) -> None:
     rig = Rig(make_frame, identity, on_missing_face=PASS)
     rig(track(1, FACE, TrackState.PREDICTED))
     rig.plan = RenderPlan(identity, rig.plan.swap, SafetySettings(on_missing_face=HOLD))
@@ -124,7 +142,9 @@ def test_a_raw_picture_is_never_held(make_frame, identity):
 
 
 @pytest.mark.parametrize("policy", [BLUR, SAFE, HOLD])
-def test_the_fallback_covers_a_picture_that_was_swapped_half_way(make_frame, identity, policy):
+def test_the_fallback_covers_a_picture_that_was_swapped_half_way(
+    make_frame: FrameMaker, identity: Identity, policy: MissingFacePolicy
+) -> None:
     rig = Rig(make_frame, identity, on_missing_face=policy)
     rig.engine.fails_on = frozenset({2})
     item = AnalysedFrame(make_frame(), (track(1, FACE), track(2, OTHER)))
@@ -135,7 +155,7 @@ def test_the_fallback_covers_a_picture_that_was_swapped_half_way(make_frame, ide
     assert rig.kept(rendered, OTHER) < 0.05
 
 
-def test_a_plan_is_switched_between_two_frames(make_frame, identity):
+def test_a_plan_is_switched_between_two_frames(make_frame: FrameMaker, identity: Identity) -> None:
     rig = Rig(make_frame, identity, badge=False)
     rig(track(1, FACE))
     rig.plan = RenderPlan(identity, rig.plan.swap.model_copy(update={"opacity": 0.0}), rig.plan.safety)

@@ -44,7 +44,9 @@ def _reshaped(rgba: Picture, middle: Points, height: float) -> Picture:
     for _ in range(20):
         at -= _moved(at) - goal
     back = (at * height + middle).astype(np.float32)
-    return cv2.remap(rgba, back, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE).astype(np.uint8)
+    border = cv2.BORDER_REPLICATE
+    reshaped = cv2.remap(rgba, back[..., 0], back[..., 1], cv2.INTER_CUBIC, borderMode=border)
+    return reshaped.astype(np.uint8)
 
 
 def _moved(at: Points) -> Points:
