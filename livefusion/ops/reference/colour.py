@@ -11,8 +11,8 @@ FIRM_ALPHA = 0.9
 """Alpha from which a sample counts for the statistics: the feathered border may lie on hair or background."""
 FEWEST_SAMPLES = 20
 """Fewer firm 2 × 2 samples than this leave the statistics as they are."""
-GAIN_LIMITS = (0.7, 1.4)
-"""Bounds of the contrast change: beyond them noise or a flat patch would be blown up."""
+GAIN_LIMITS = (0.7, 1.15)
+"""Bounds of the contrast change: a beard or a glint below would else turn into make-up on the patch."""
 LIGHT_PASSES = 3
 """Box blurs that together stand for a Gaussian."""
 
