@@ -39,8 +39,8 @@ _LIGHT = (
     Contributor("sample6.jpg", 1553, 463),
 )
 _DARK = (
-    Contributor("sample4.jpg", 702, 208),
-    Contributor("sample4.jpg", 400, 356),
+    Contributor("sample4.jpg", 702, 208, 0.7),
+    Contributor("sample4.jpg", 400, 356, 0.8),
     Contributor("sample5.jpg", 493, 1050, 0.75),
     Contributor("sample5.jpg", 1175, 333),
     Contributor("sample5.jpg", 892, 250),
