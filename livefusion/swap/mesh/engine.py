@@ -86,13 +86,13 @@ class MeshEngine:
         _log.debug("identity %s is ready, %d triangles show", identity.id, len(triangles))
 
     def warm_up(self) -> None:
-        """Compile the operators by drawing one triangle."""
+        """Compile the operators by drawing one triangle, and pose a mesh once: LAPACK loads on first use."""
         stream, region = self._device.stream("warm-up"), Region(0, 0, 2, 2)
         triangles = self._device.empty((1, 3), np.int32)
         self._device.copy(triangles, np.zeros((1, 3), np.int32), stream)
         level = to_levels(np.zeros((1024, 1024, 4), np.uint8), ColorInfo(), self._device, stream)[-1]
-        mesh, weight = canonical_mesh().vertices, np.zeros(len(canonical_mesh().vertices), np.float32)
-        posed = self._vertices.send(mesh, weight, region, stream)
+        face = canonical_mesh().vertices
+        posed = self._vertices.send(*SourceShape(face).onto(face, 0.5), region, stream)
         self._draw(posed, triangles, level, PatchMemory(self._device).view(region), stream)
         self._warm = stream.record()
         self._warm.synchronize()
@@ -100,7 +100,7 @@ class MeshEngine:
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
     ) -> Patch | None:
-        """The identity's face over ``track`` as the protocol says; they live until its next swap."""
+        """The identity's face over ``track`` as the protocol says."""
         if track.landmarks is None:
             raise GraphError(f"track {track.id} cannot be swapped without landmarks")
         prepared = self._find(identity)

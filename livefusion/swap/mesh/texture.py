@@ -11,7 +11,7 @@ from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.yuv import CHROMA_ZERO, RgbToYuv
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, canonical_mesh
 
-LEVEL_SIZES = (TEXTURE_SIZE, 512, 256, 128)
+LEVEL_SIZES = (TEXTURE_SIZE, 512, 256, 128, 64)
 """Sides of the levels: only four texels are read a pixel, so a small face drawn from 1024 would shimmer."""
 # A level serves while this many of its texels fall on a pixel; the wider bounds keep a level that is in use.
 _WANTED, _TOLERATED = (0.9, 1.8), (0.8, 2.0)
