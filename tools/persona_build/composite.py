@@ -35,7 +35,7 @@ _LID_SHADOW, _LID_BLUR = 0.25, 22.0
 # A mean of many faces is flatter than any of them.
 _DETAIL_GAIN = 1.3
 # The photos show faces of 200 px, so nothing finer than 5 texels is real: pores are grain.
-_GRAIN, _GRAIN_BLURS = 0.45, (1.5, 3.0)
+_GRAIN, _GRAIN_BLURS = 0.65, (2.2, 4.5)
 _GRAIN_SEED = 1
 _EYES_AND_BROWS = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 145, 374)
 
