@@ -138,13 +138,16 @@ class AnalyseStage:
         roster.predict()
         faces = roster.looked_for()
         roster.take(faces, self._find(eyes, item, [face.roi for face in faces]), item.size)
-        decisive = jumped or roster.missing or not roster.finds_any
+        doubtful = roster.missing or roster.astray
+        decisive = jumped or doubtful or not roster.finds_any
         self._answer(eyes, item, decisive and submitted is not None)
+        # A face that was lost may be anywhere in this frame, and the last search did not see this frame.
+        vouched = not doubtful or self._newest_seq >= item.seq
         roster.settle(item.seq, item.size, self._seconds(item))
         read = self._recognition.update(eyes.search, item, roster.faces, roster.lost, roster.doubted)
         self._stream.wait(read)
         self._last = item
-        return self._analysed(eyes, item)
+        return self._analysed(eyes, item, vouched)
 
     def fallback(self, item: Frame, error: BaseException | None) -> AnalysedFrame | Drop:
         """The faces last known, and no trust in them."""
@@ -236,7 +239,7 @@ class AnalyseStage:
         """Media time since the last frame; 0 if it does not run forward."""
         return 0.0 if self._last is None else max(0.0, frame.ts.seconds - self._last.ts.seconds)
 
-    def _analysed(self, eyes: Eyes, frame: Frame) -> AnalysedFrame:
+    def _analysed(self, eyes: Eyes, frame: Frame, vouched: bool) -> AnalysedFrame:
         person_of = self._recognition.binder.person_of
         self._tracks = tuple(
             face.track(frame.size, person_of(face.id)) for face in self._roster.faces if not face.rejected
@@ -248,4 +251,4 @@ class AnalyseStage:
             identity_switches=self._base.identity_switches + self._recognition.binder.switches,
         )
         read = frame.with_buffer(frame.buffer.after(self._stream.record()))
-        return AnalysedFrame(read, self._tracks, self._trust.holds(frame.captured_ns))
+        return AnalysedFrame(read, self._tracks, vouched and self._trust.holds(frame.captured_ns))

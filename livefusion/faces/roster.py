@@ -18,6 +18,9 @@ from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate
 from livefusion.faces.smooth import OneEuroFilter, OneEuroParameters
 from livefusion.faces.track import Sort, SortTrack
 
+# Faces that move as they did overlap their expected place by 0.85 and more; a mesh that was stretched over
+# two people who passed each other, by 0.5.
+_WHERE_EXPECTED = 0.6
 # The roster decides who dies, so the tracker's own limit is never reached.
 _FOREVER = 1 << 30
 _LEAST_OVERLAP = 0.25
@@ -61,6 +64,14 @@ class Roster:
         """Whether a face with landmarks has not been found again in this frame so far."""
         found = {id(sight.face) for sight in self._sights if sight.state is TrackState.SEEN}
         return any(id(face) not in found for face in self.faces if face.mesh is not None)
+
+    @property
+    def astray(self) -> bool:
+        """Whether a face was found far from where it was expected: it may be two that are taken for one."""
+        return any(
+            sight.face is not None and sight.box.iou(sight.face.expected) < _WHERE_EXPECTED
+            for sight in self._sights
+        )
 
     @property
     def finds_any(self) -> bool:

@@ -501,3 +501,11 @@ def test_no_known_face_is_ever_raw(seed: int) -> None:
         seen = {p.name for p in world.visible(index) if index not in p.undetectable}
         if index not in world.blind | world.late | world.hung and analysed.trusted:
             known |= seen
+
+
+def test_a_lost_face_needs_a_search_of_the_very_frame() -> None:
+    lost = frozenset(range(10, 14))
+    world = World([Person(0, (200, 200)), Person(1, (900, 200), blurred=lost, undetectable=lost)], late=lost)
+    theatre = Theatre(world)
+    trusted = [theatre.show(index).trusted for index in range(16)]
+    assert trusted == [index not in lost for index in range(16)]
