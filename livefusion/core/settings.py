@@ -63,7 +63,7 @@ class FaceSettings(Snapshot):
 class SwapSettings(Snapshot):
     """How the new face is made."""
 
-    shape: Annotated[float, Field(ge=0, le=1)] = 0.5
+    shape: Annotated[float, Field(ge=0, le=1)] = 0.7
     """How much of the new face's shape is taken, not only its skin."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
