@@ -135,6 +135,8 @@ class SinkPacer:
             # A picture that was repeated stands in for the next one: what comes a hair after it is late.
             margin = interval / 4 if self._stands_in else Fraction(0)
             if seconds + self._shift <= last + margin:
+                # It shows that more will come: repeats that went on now would stay ahead of them for ever.
+                self._due_ns = self._clock.now_ns() + 2 * self._interval_ns
                 self._drop("late")
                 return None
             seq = max(seq, self._shown.seq + 1)

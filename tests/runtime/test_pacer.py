@@ -207,3 +207,15 @@ def test_a_closed_mailbox_ends_it() -> None:
     bench.at(10, bench.box.close)
     bench.run(1)
     assert bench.pacer.next() is None
+
+
+@pytest.mark.parametrize("delay", [25, 50, 130])
+def test_a_way_that_grew_longer_freezes_nothing(delay: int) -> None:
+    bench = Bench()
+    bench.at(0, frame(0))
+    for number in range(1, 30):
+        bench.at(20 * number + delay, frame(number))
+    bench.run(22)
+    kinds = [issue for _, issue, _ in bench.issued]
+    assert kinds[-10:] == [Issue.FRESH] * 10
+    bench.assert_rising()
