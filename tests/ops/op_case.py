@@ -24,7 +24,7 @@ class Case:
     """Arguments of an operator, and what its bodies must agree on.
 
     ``make`` gives fresh arguments for a random generator; ``tolerance`` is the largest difference allowed in
-    any element that the operator writes; ``may_change`` gives for written arguments the elements that may
+    any element that the operator writes, except for a share of ``outliers``; ``may_change`` gives for written arguments the elements that may
     change at all (all of them, if left out): every other one must keep its bits.
     """
 
@@ -33,6 +33,7 @@ class Case:
     make: Callable[[np.random.Generator], Arguments]
     tolerance: float = 0.0
     may_change: Callable[[Arguments], Masks] | None = None
+    outliers: float = 0.0
 
 
 def picture(rng: np.random.Generator, width: int, height: int) -> Arguments:

@@ -47,8 +47,10 @@ def run(case: Case, kind: BodyKind, arguments: Arguments) -> Arguments:
     return after
 
 
-def difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    return float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0))
+def agree(case: Case, one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether all elements but the outliers are within the tolerance; equal infinities are."""
+    close = np.isclose(one.astype(np.float64), other.astype(np.float64), rtol=0, atol=case.tolerance)
+    return bool((~close).mean() <= case.outliers)
 
 
 @every_case
@@ -58,7 +60,7 @@ def test_body_does_what_the_reference_says(case: Case, kind: BodyKind, seed: int
     arguments = case.make(np.random.default_rng(seed))
     wanted, got = run(case, "reference", arguments), run(case, kind, arguments)
     for name in case.operator.writes:
-        assert difference(wanted[name], got[name]) <= case.tolerance, name
+        assert agree(case, wanted[name], got[name]), name
 
 
 FIRST = {case.operator.name: case for case in reversed(CASES)}
@@ -76,4 +78,4 @@ def test_rows_may_be_padded(name: str, kind: BodyKind) -> None:
     case.operator.body(kind)(**dense)
     case.operator.body(kind)(**pitched)
     for key in case.operator.writes:
-        assert difference(dense[key], pitched[key]) <= case.tolerance
+        assert agree(case, dense[key], pitched[key])
