@@ -24,8 +24,9 @@ class Case:
     """Arguments of an operator, and what its bodies must agree on.
 
     ``make`` gives fresh arguments for a random generator; ``tolerance`` is the largest difference allowed in
-    any element that the operator writes, except for a share of ``outliers``; ``may_change`` gives for written arguments the elements that may
-    change at all (all of them, if left out): every other one must keep its bits.
+    any element that the operator writes, except for a share of ``outliers``; ``may_change`` gives for written
+    arguments the elements that may change at all (all of them, if left out): every other one must keep its
+    bits.
     """
 
     name: str
