@@ -1,4 +1,5 @@
 import gc
+import os
 import random
 import threading
 from fractions import Fraction
@@ -24,6 +25,7 @@ from livefusion.testing.media import LOSSLESS_H264, ClipFormat, pattern_picture,
 pytestmark = pytest.mark.media
 
 SIZE = Size(64, 48)
+PLAYLIST = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nclip.ts\n"
 
 
 def opened(path: Path, **options: Any) -> FileSource:
@@ -269,3 +271,29 @@ def test_sound_alone_is_refused(tmp_path: Path) -> None:
     path = write_clip(tmp_path / "sound.mka", [], ClipFormat(sound="aac"))
     with pytest.raises(InputError, match="no video"):
         opened(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("a.mp4", "ffconcat version 1.0\nfile clip.mkv\n"),
+        ("a.m3u8", PLAYLIST),
+    ],
+)
+def test_a_file_that_names_other_files_is_refused(tmp_path: Path, name: str, script: str) -> None:
+    write(tmp_path / "clip.mkv", 2)
+    (tmp_path / name).write_text(script)
+    with pytest.raises(InputError, match="not a kind of video file"):
+        opened(tmp_path / name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with pytest.raises(InputError, match="is a pipe"):
+        opened(tmp_path / "pipe.mp4")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        opened(tmp_path / f"{'x' * 300}.mp4")

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import av
 from av.error import FFmpegError
 
-from livefusion.media.sources.demux import read_only
+from livefusion.media.sources.demux import open_container, read_only
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ class FileAudio:
     def open(self) -> "AudioReader | None":
         """A new reader, or None if the file has no readable sound."""
         try:
-            container = av.open(f"file:{self._path}", metadata_errors="replace")
+            container = open_container(self._path)
         except (FFmpegError, OSError, ValueError) as error:
             _log.warning("sound of %s is left out: %s", self._path.name, error)
             return None

@@ -3,6 +3,7 @@
 import heapq
 import logging
 import os
+import stat
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,6 +22,22 @@ _log = logging.getLogger(__name__)
 DEFAULT_FPS = Fraction(30)
 _MAX_FPS = 240
 _DECODER_THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
+# Formats in which a file, whatever its name, has FFmpeg open other files or devices: scripts, playlists,
+# numbered pictures. What a stranger sent as clip.mp4 must not read along in the folder it was saved to.
+_REACH_BEYOND = {
+    "concat",
+    "dash",
+    "hds",
+    "hls",
+    "image2",
+    "imf",
+    "ivr",
+    "lavfi",
+    "rtp",
+    "rtsp",
+    "sap",
+    "sdp",
+} | {"alsa", "fbdev", "kmsgrab", "oss", "video4linux2,v4l2", "vobsub", "webm_dash_manifest", "x11grab"}
 
 
 class VideoFile:
@@ -151,24 +168,42 @@ def read_only(container: Any, wanted: Any) -> None:
             stream.discard = Discard.all
 
 
+def open_container(path: Path) -> Any:
+    """Open by the protocol ``file``, so that no colon in a name means another one, and nothing but this file.
+
+    Raises what PyAV raises.
+    """
+    options = {"format_whitelist": ",".join(sorted(av.formats_available - _REACH_BEYOND))}
+    return av.open(f"file:{path}", metadata_errors="replace", options=options)
+
+
 def _open(path: Path) -> Any:
-    """Open by the protocol ``file``, so that no colon in a name means another one."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder", "name a video file in it")
     try:
-        return av.open(f"file:{path}", metadata_errors="replace")
+        _require_file(path)
+        return open_container(path)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", "check the path") from error
     except PermissionError as error:
         raise InputError(f"{path} may not be read", "check its permissions") from error
-    except (FFmpegError, ValueError) as error:
+    except (FFmpegError, OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read as a video ({_reason(error)})", "check that it is complete and plays"
         ) from error
 
 
+def _require_file(path: Path) -> None:
+    """``InputError`` for what is no file: opening a pipe would wait for its writer."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a folder", "name a video file in it")
+    if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
+        raise InputError(f"{path} is a pipe or a device, not a file", "save it as a file and name that")
+
+
 def _reason(error: Exception) -> str:
-    return error.strerror or "unknown error" if isinstance(error, FFmpegError) else str(error)
+    if isinstance(error, av.error.ArgumentError):  # FFmpeg's word for a format off the list
+        return "not a kind of video file that is read here"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _video_stream(container: Any, path: Path) -> Any:
