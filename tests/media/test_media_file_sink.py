@@ -20,6 +20,7 @@ from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
+from livefusion.media.file_claim import FileClaim
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sources.camera import CLOCK_RATE, TIME_BASE
@@ -296,3 +297,31 @@ def write_all(sink: FileSink, source: FileSource) -> None:
     for frame in frames_of(source):
         sink.write(RenderedFrame(frame, Outcome.CLEAR))
     sink.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_without_waiting_for_its_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with pytest.raises(OutputError, match="is a pipe"):
+        make(tmp_path / "pipe.mp4").open(CONTEXT)
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        make(tmp_path / f"{'x' * 300}.mp4", inputs=(write(tmp_path / "in.mp4", 2),)).open(CONTEXT)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs locks of files")
+def test_two_runs_never_write_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    path.write_bytes(b"of the first run")
+    claim = FileClaim(path)
+    path.write_bytes(b"its first pictures")
+    with pytest.raises(OutputError, match="is being written by another run"):
+        make(path).open(CONTEXT)
+    assert path.read_bytes() == b"its first pictures"
+    claim.release()
+    sink = make(path)
+    sink.open(CONTEXT)
+    sink.close()
+    FileClaim(path).release()

@@ -10,7 +10,9 @@ from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
 from livefusion.media.encode.encoder import Encoder
 from livefusion.media.encode.x264 import X264Encoder
+from livefusion.media.file_claim import FileClaim
 from livefusion.media.formats import OutputFormat
+from livefusion.media.paths import same_file
 from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
@@ -55,6 +57,7 @@ class FileSink:
         self._part = 1
         self._part_is_kept = False
         self._recording: Recording | None = None
+        self._claim: FileClaim | None = None
 
     @property
     def stats(self) -> SinkStats:
@@ -72,7 +75,7 @@ class FileSink:
         if self._part_is_kept:
             self._part, self._part_is_kept = self._part + 1, False
         self._refuse_inputs()
-        _create(self.path)
+        self._claim = _create(self.path)
         self._encoder.open(self._output)
         try:
             self._recording = Recording(self.path, muxer, options, self._encoder.codec, self._output)
@@ -98,9 +101,16 @@ class FileSink:
 
     def close(self) -> None:
         """Write what is left and finish the file; one without a picture is removed."""
-        recording, self._recording = self._recording, None
-        if recording is None:
-            return
+        claim, self._claim = self._claim, None
+        try:
+            if self._recording is not None:
+                self._finish(self._recording)
+        finally:
+            self._recording = None
+            if claim is not None:
+                claim.release()
+
+    def _finish(self, recording: Recording) -> None:
         try:
             if not recording.empty:
                 recording.mux(self._encoder.flush())
@@ -116,7 +126,7 @@ class FileSink:
 
     def _refuse_inputs(self) -> None:
         for path in self._inputs:
-            if self.path.exists() and path.exists() and self.path.samefile(path):
+            if same_file(self.path, path):
                 raise OutputError(f"{self.path} is the input itself", "write to another file")
 
     def _failure(self, error: Exception) -> OutputError:
@@ -135,10 +145,12 @@ def _choose_muxer(path: Path) -> tuple[str, dict[str, str]]:
         ) from error
 
 
-def _create(path: Path) -> None:
+def _create(path: Path) -> FileClaim:
     """Make the file now, so that a wrong path is known before the first picture."""
     try:
-        path.open("wb").close()
+        if path.is_fifo():  # opening it would wait for its reader
+            raise OutputError(f"{path} is a pipe, not a file", "choose another name")
+        return FileClaim(path)
     except FileNotFoundError as error:
         raise OutputError(f"the folder {path.parent} does not exist", "create it first") from error
     except OSError as error:
