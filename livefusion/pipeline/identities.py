@@ -7,11 +7,14 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+import numpy.typing as npt
 
 from livefusion.core.errors import IdentityError
 from livefusion.core.face import Identity
 from livefusion.core.words import did_you_mean
+from livefusion.faces.embed import SAME_PERSON
 from livefusion.faces.photo import PhotoFaces
+from livefusion.media.paths import leads_somewhere
 from livefusion.media.photo import list_photos, load_photo
 from livefusion.provenance.consent import ConsentRecord, consent_from_text
 from livefusion.provenance.store import IdentityStore
@@ -57,6 +60,7 @@ class IdentityLibrary:
         """
         if name in self._personas.names():
             raise IdentityError(f"{name} is the name of a persona", "choose another name")
+        self._store.require_free(name)
         identity = self._bake(name, photos, consent)
         face_file = self._store.create(name, consent)
         try:
@@ -72,10 +76,8 @@ class IdentityLibrary:
 
     def _photos(self, source: str) -> list[Path]:
         path = Path(source)
-        if path.is_dir():
-            return list_photos(path)
-        if path.exists():
-            return [path]
+        if leads_somewhere(path):
+            return list_photos(path) if path.is_dir() else [path]
         hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity or photo {source}", hint)
 
@@ -92,6 +94,7 @@ class IdentityLibrary:
             sources.append(SourcePhoto(rgb, landmarks))
             embeddings.append(finder.embed(rgb, landmarks))
         self.advice = tuple(advice)
+        _require_one_person(photos, embeddings)
         mean = np.mean(embeddings, axis=0)
         return bake_identity(
             sources,
@@ -99,6 +102,20 @@ class IdentityLibrary:
             label=name,
             embedding=(mean / np.linalg.norm(mean)).astype(np.float32),
             consent=consent.as_report(),
+        )
+
+
+def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray[np.float32]]) -> None:
+    """``IdentityError`` if a photo shows somebody else than the others: a consent is that of one person."""
+    if len(photos) < 2:
+        return
+    unit = np.stack([embedding / np.linalg.norm(embedding) for embedding in embeddings])
+    others = unit.sum(axis=0) - unit
+    likeness = (unit * others).sum(axis=1) / np.maximum(np.linalg.norm(others, axis=1), 1e-9)
+    if likeness.min() < SAME_PERSON:
+        odd = photos[int(likeness.argmin())].name
+        raise IdentityError(
+            f"{odd} seems to show another person than the other photos", "give photos of one person"
         )
 
 

@@ -62,15 +62,20 @@ class IdentityStore:
         self._require(name)
         return ConsentRecord.load(self._folder(name) / CONSENT_FILE)
 
+    def require_free(self, name: str) -> None:
+        """``IdentityError`` if a name is taken, or none that an identity can have."""
+        self._folder(name)
+        if name in self.names():
+            raise IdentityError(
+                f"there is already an identity {name}", f"`livefusion identity revoke {name}`"
+            )
+
     def create(self, name: str, consent: ConsentRecord) -> Path:
         """Make the folder of a new identity with its consent; the path that the face is to be written to.
 
         ``IdentityError`` if the name is taken or not valid, or the disk refuses.
         """
-        if name in self.names():
-            raise IdentityError(
-                f"there is already an identity {name}", f"`livefusion identity remove {name}`"
-            )
+        self.require_free(name)
         folder = self._folder(name)
         try:
             self.root.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)

@@ -87,6 +87,7 @@ def test_a_damaged_identity_is_told_in_one_line(library: IdentityLibrary, tmp_pa
     ("source", "error", "words"),
     [
         ("nobody", IdentityError, "no identity or photo"),
+        ("x" * 300, IdentityError, "no identity or photo"),
         ("empty-folder", InputError, "no photo"),
         ("noise.png", IdentityError, "no face"),
         ("text.jpg", InputError, "not an image"),
@@ -107,3 +108,22 @@ def test_sources_that_are_none(
     Image.fromarray(noise).save(tmp_path / "noise.png")
     with pytest.raises(error, match=words):
         library.load(source, "myself")
+
+
+def test_photos_of_two_people_are_not_mixed_into_one_face(library: IdentityLibrary, tmp_path: Path) -> None:
+    with Image.open(PHOTO) as photo:
+        photo.convert("RGB").rotate(7).save(tmp_path / "tilted.png")
+    other = PHOTO.with_name("second.webp")
+    assert library.add("ana", [PHOTO, tmp_path / "tilted.png"], consent()).id == "ana"
+    with pytest.raises(IdentityError, match=r"second\.webp seems to show another person"):
+        library.add("both", [PHOTO, tmp_path / "tilted.png", other], consent())
+    assert "both" not in library.names()
+
+
+@pytest.mark.parametrize(("name", "says"), [("../ana", "cannot be the name"), ("ana", "already an identity")])
+def test_a_name_that_cannot_be_had_is_known_before_the_work(
+    library: IdentityLibrary, tmp_path: Path, name: str, says: str
+) -> None:
+    library.add("ana", [PHOTO], consent())
+    with pytest.raises(IdentityError, match=says):
+        library.add(name, [tmp_path / "never-read.png"], consent())
