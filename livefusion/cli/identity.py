@@ -24,7 +24,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|add|remove")
+    actions = made.add_actions("list|add|revoke")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -40,23 +40,24 @@ def parser() -> CommandParser:
             example='livefusion identity add me me1.jpg me2.jpg --by myself --consent "my streams"',
         )
     )
-    removed = actions.add_parser(
-        "remove",
+    revoked = actions.add_parser(
+        "revoke",
+        aliases=["remove"],
         help="delete a face and its consent",
         description="Delete a face and its consent, for example when it is withdrawn.",
-        example="livefusion identity remove ana",
+        example="livefusion identity revoke ana",
     )
-    removed.add_argument("name", metavar="NAME", help="which one")
+    revoked.add_argument("name", metavar="NAME", help="which one")
     return made
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """List, add or remove; ``IdentityError`` says what is wrong with a photo or a name."""
+    """List, add or revoke; ``IdentityError`` says what is wrong with a photo or a name."""
     if arguments.action == "list":
         return _list(arguments.names, console)
     if arguments.action == "add":
         return _add(arguments, console)
-    _remove(arguments.name)
+    _revoke(arguments.name)
     console.result(f"{arguments.name} is removed, face and consent")
     return 0
 
@@ -118,7 +119,7 @@ def _photos(paths: Sequence[Path]) -> list[Path]:
     return [photo for path in paths for photo in (list_photos(path) if path.is_dir() else [path])]
 
 
-def _remove(name: str) -> None:
+def _revoke(name: str) -> None:
     from livefusion.pipeline.identities import IdentityLibrary
 
     stored = IdentityStore()

@@ -46,4 +46,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Turn argparse's complaint into ``SettingsError``."""
-        raise SettingsError(message, f"see `{self.prog} --help`")
+        remedy = f"see `{self.prog} --help`"
+        if message.endswith("expected one argument"):
+            remedy += ", and write a name that begins with - as ./-NAME"
+        raise SettingsError(message, remedy)

@@ -59,7 +59,7 @@ def test_help_of_every_command_has_an_example(name: str, capsys: pytest.CaptureF
     assert f"example:\n  livefusion {name}" in out
 
 
-@pytest.mark.parametrize("action", ["list", "add", "remove"])
+@pytest.mark.parametrize("action", ["list", "add", "revoke"])
 def test_help_of_every_identity_action_has_an_example(
     action: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

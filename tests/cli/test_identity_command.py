@@ -138,7 +138,7 @@ def test_a_folder_gives_its_photos_and_advice_is_told(photo: str, capsys: pytest
 
 def test_remove(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
-    assert main(["identity", "remove", "ana"]) == 0
+    assert main(["identity", "revoke", "ana"]) == 0
     assert "face and consent" in capsys.readouterr().out
     assert IdentityStore().names() == ()
 
