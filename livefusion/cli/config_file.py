@@ -15,22 +15,27 @@ Values = dict[tuple[str, ...], Any]
 def read_config(path: Path) -> Values:
     """The settings that a TOML file states, by path; hyphens in keys count as underscores.
 
-    ``SettingsError`` if the file cannot be read, is not TOML, or has a key that no setting has.
+    ``SettingsError`` if the file cannot be read, is not TOML, or has a key that no setting has, or
+    takes a switch for another kind of setting.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(
             f"cannot read {path} ({error.strerror})", "check the name after --config"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not valid TOML ({error})", "correct it there") from error
-    known = {setting.path for setting in catalogue()}
+    known = {setting.path: setting for setting in catalogue()}
     groups = {path[:1] for path in known if len(path) > 1}
     values = dict(_flattened((), document, groups))
-    for key in values:
+    for key, value in values.items():
+        name, where = ".".join(key), f" (in {path})"
         if key not in known:
-            raise unknown_setting(".".join(key), f" (in {path})")
+            raise unknown_setting(name, where)
+        # Flags are words, so the settings take "no" for false and true for 1; in TOML that is a slip.
+        if isinstance(value, bool) is not (known[key].kind == "switch"):
+            raise SettingsError(f"{name}{where} {value!r} is not valid", f"it is {known[key].allowed}")
     return values
 
 

@@ -3,7 +3,13 @@
 import shutil
 import sys
 import threading
+from collections import deque
+from contextlib import suppress
 from typing import TextIO
+
+from livefusion.core.errors import OutputError
+
+_NOTES_KEPT = 32
 
 
 class Console:
@@ -17,6 +23,7 @@ class Console:
         self._err = err or sys.stderr
         self._lock = threading.Lock()
         self._status = ""
+        self._notes: deque[str] = deque(maxlen=_NOTES_KEPT)
 
     @property
     def live(self) -> bool:
@@ -29,18 +36,31 @@ class Console:
         return sys.stdin is not None and sys.stdin.isatty() and self.live
 
     def result(self, text: str) -> None:
-        """Print what the command was asked for to stdout."""
+        """Print what the command was asked for to stdout. ``OutputError`` if the disk behind it is full."""
         with self._lock:
             self._erase()
-            print(text, file=self._out, flush=True)
+            try:
+                print(text, file=self._out, flush=True)
+            except BrokenPipeError:
+                raise  # nobody reads any more, and nobody would read of it
+            except OSError as error:
+                problem = f"the result cannot be written to stdout ({error.strerror})"
+                raise OutputError(problem, "free some space") from error
             self._draw()
 
     def note(self, text: str) -> None:
         """Print a line to stderr, above the status line."""
         with self._lock:
+            self._notes.append(text)
             self._erase()
-            print(text, file=self._err, flush=True)
+            with suppress(OSError, ValueError):  # full or closed: there is nowhere left to say it
+                print(text, file=self._err, flush=True)
             self._draw()
+
+    def said(self, text: str) -> bool:
+        """Whether one of the last notes held this text, so that nothing is said twice."""
+        with self._lock:
+            return any(text in note for note in self._notes)
 
     def status(self, text: str) -> None:
         """Show ``text`` on the status line; the empty text takes the line away."""

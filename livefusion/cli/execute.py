@@ -2,13 +2,16 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
+from livefusion.cli.preflight import check_files
 from livefusion.cli.progress import LIVE_INTERVAL, ProgressView
 from livefusion.cli.summary import summary, warnings
-from livefusion.core.errors import SettingsError
+from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
+from livefusion.media.paths import leads_somewhere
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.provenance.consent import CONSENT_TEXT
@@ -22,20 +25,35 @@ def execute(settings: Settings, console: Console) -> None:
     Raises the errors of the run, and ``KeyboardInterrupt`` after the outputs are closed and the report is
     written.
     """
-    _require_folders(settings)
+    check_files(settings)
     library = IdentityLibrary()
     settings = with_consent(settings, library.names(), console)
     pipeline = Pipeline(settings, library=library)
+    is_complete = False
     try:
         _follow(pipeline, console)
+        is_complete = True
     finally:
-        report = pipeline.report()
-        if settings.report is not None:
-            write_json(settings.report, report, console)
-        if report["frames"]["delivered"]:
-            console.result(summary(report))
-        for warning in warnings(report):
-            _log.warning("%s", warning)
+        _tell(pipeline.report(), settings, console, is_complete)
+
+
+def _tell(report: dict[str, Any], settings: Settings, console: Console, is_complete: bool) -> None:
+    """Say how a run went; what ended it early matters more than a report that cannot be written."""
+    if not report["frames"]["delivered"]:
+        if is_complete:
+            _log.warning("no picture was written: the input ended before its first one")
+    elif str(settings.report) != "-":
+        console.result(summary(report))
+    for warning in warnings(report, console.said):
+        _log.warning("%s", warning)
+    if settings.report is None:
+        return
+    try:
+        write_json(settings.report, report, console)
+    except OutputError as error:
+        if is_complete:
+            raise
+        _log.error("%s", error)
 
 
 def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -> Settings:
@@ -43,7 +61,7 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
 
     Personas and stored identities need none here. ``SettingsError`` if there is none to be had.
     """
-    is_photo = settings.source not in names and settings.source and Path(settings.source).exists()
+    is_photo = settings.source not in names and settings.source and leads_somewhere(Path(settings.source))
     if not is_photo or settings.consent.strip():
         return settings
     if console.interactive:
@@ -55,13 +73,6 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
         f"the face in {settings.source} is put on only with the consent of its owner",
         'add --consent myself, or --consent "NAME, for PURPOSE"',
     )
-
-
-def _require_folders(settings: Settings) -> None:
-    """``SettingsError`` now, rather than after an hour, if a file of figures could not be written."""
-    for flag, path in (("--report", settings.report), ("--trace", settings.trace)):
-        if path is not None and not path.parent.is_dir():
-            raise SettingsError(f"{flag} {path} cannot be written", f"there is no folder {path.parent}")
 
 
 def _follow(pipeline: Pipeline, console: Console) -> None:

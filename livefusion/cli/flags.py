@@ -10,8 +10,10 @@ from typing import Any
 
 from livefusion.cli.config_file import Values, read_config
 from livefusion.core.catalogue import Setting, catalogue, group_meaning
+from livefusion.core.errors import SettingsError
 from livefusion.core.settings import Settings
 from livefusion.core.validate import make_settings
+from livefusion.media.paths import same_file
 
 SHORT_FLAGS = {"input": "-i", "source": "-s", "output": "-o"}
 METAVARS = {
@@ -69,7 +71,11 @@ def settings_from(arguments: argparse.Namespace, defaults: Mapping[str, Any] | N
         if value is not None:
             values[setting.path] = value
             called[setting.path] = setting.flag
-    return make_settings(_nested(values), called)
+    settings = make_settings(_nested(values), called)
+    for flag, path in (("--report", settings.report), ("--trace", settings.trace)):
+        if config is not None and path is not None and same_file(config, path):
+            raise SettingsError(f"{flag} {path} is the configuration itself", "write to another file")
+    return settings
 
 
 def _add_flag(target: argparse._ActionsContainer, setting: Setting) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ def write_json(target: Path, document: Mapping[str, Any], console: Console) -> N
         return
     part = target.with_name(f".{target.name}.part")
     try:
-        part.write_text(text + "\n", encoding="utf-8")
+        # A byte of a file name that is no UTF-8 becomes \udcXX, which JSON reads as what Python had.
+        part.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         part.replace(target)
     except OSError as error:
-        raise OutputError(
-            f"cannot write {target} ({error.strerror})", "choose a folder that exists"
-        ) from error
+        with suppress(OSError):
+            part.unlink()
+        raise OutputError(f"cannot write {target} ({error.strerror})", "choose another folder") from error

@@ -34,6 +34,20 @@ def start_logging(console: Console, verbose: int) -> None:
     logger.propagate = False
 
 
+def fill_standard_streams() -> None:
+    """Open the null device in place of a stdin, stdout or stderr that the process was started without.
+
+    Otherwise the next file opened, perhaps the recording, gets the number that libraries print to.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+
+
 def silence_libraries() -> None:
     """Keep what native libraries write to file descriptor 2 from the user; ours goes where it always went.
 

@@ -16,7 +16,7 @@ from livefusion import __version__
 from livefusion.cli.commands import COMMANDS, Command
 from livefusion.cli.console import Console
 from livefusion.cli.leave import leave
-from livefusion.cli.logs import silence_libraries, start_logging
+from livefusion.cli.logs import fill_standard_streams, silence_libraries, start_logging
 from livefusion.core.errors import LiveFusionError, MachineError, SettingsError
 from livefusion.core.words import did_you_mean
 
@@ -109,13 +109,16 @@ def _end(error: BaseException, console: Console, debug: bool) -> int:
         case _:
             status = LiveFusionError.exit_status
             problem = f"a fault of LiveFusion itself, {type(error).__name__}: {error}: --debug shows where"
+    said = console.said(problem)
     if debug:
         console.note("".join(traceback.format_exception(error)).rstrip())
-    console.note(f"livefusion: error: {' '.join(problem.split())}")
+    if not said:
+        console.note(f"livefusion: error: {' '.join(problem.split())}")
     return status
 
 
 def _own_process(debug: bool) -> None:
+    fill_standard_streams()
     if not debug:
         silence_libraries()
     for stream in (sys.stdout, sys.stderr):
@@ -123,6 +126,9 @@ def _own_process(debug: bool) -> None:
             stream.reconfigure(errors="replace")
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
+        hangup = getattr(signal, "SIGHUP", None)  # the terminal was closed; not on Windows
+        if hangup is not None and signal.getsignal(hangup) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(hangup, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

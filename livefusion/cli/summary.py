@@ -1,6 +1,6 @@
 """What a run comes to: the report, told in a few lines, and what the user must not overlook in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,11 @@ def summary(report: Report) -> str:
     return "\n".join(lines + [_output(output) for output in report["outputs"]])
 
 
-def warnings(report: Report) -> Iterator[str]:
-    """Raw frames, a picture without faces, stages that failed and outputs that failed, a line each."""
+def warnings(report: Report, said: Callable[[str], bool]) -> Iterator[str]:
+    """Raw frames, pictures without faces, stages and outputs that failed, a line each.
+
+    ``said`` tells which errors of outputs the user has read already.
+    """
     frames = report["frames"]
     if frames["raw"]:
         yield f"{frames['raw']} frames show a known face unaltered"
@@ -38,7 +41,8 @@ def warnings(report: Report) -> Iterator[str]:
             yield f"{name} failed {stage['failures']} times, and its pictures were covered{cause}"
     for output in report["outputs"]:
         for error in output["errors"]:
-            yield f"{output['uri']}: {error}"
+            if not said(error):
+                yield f"{output['uri']}: {error}"
 
 
 def _output(output: Report) -> str:

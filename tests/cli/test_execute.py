@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from livefusion.cli import execute as execute_module
 from livefusion.cli.console import Console
 from livefusion.cli.execute import with_consent
 from livefusion.cli.main import main
-from livefusion.core.errors import DriverError, GraphError, SafetyStopError, SettingsError
+from livefusion.core.errors import DriverError, GraphError, OutputError, SafetyStopError, SettingsError
 from livefusion.core.settings import Pace, Settings
 from livefusion.media.sources import capture
 
@@ -236,3 +237,47 @@ def test_at_a_terminal_consent_is_asked(answer: str, tmp_path: Path) -> None:
     else:
         with pytest.raises(SettingsError, match="consent of its owner"):
             with_consent(Settings(source=str(photo)), (), console)
+
+
+def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OutputError("cannot write r.json")
+
+    monkeypatch.setattr(execute_module, "write_json", refuse)
+    pipeline.errors = [DriverError("camera gone")]
+    assert main([*RUN, "--report", "r.json"]) == 3
+    assert capsys.readouterr().err.endswith("livefusion: error: camera gone\n")
+    assert main([*RUN, "--report", "r.json"]) == 2
+    assert capsys.readouterr().err == "livefusion: error: cannot write r.json\n"
+
+
+def test_an_error_that_was_read_is_not_said_again(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Any, timeout: float) -> bool:
+        logging.getLogger("livefusion.runtime").error("out.mp4 failed: OutputError: disk full: free some")
+        raise OutputError("disk full", "free some")
+
+    monkeypatch.setattr(pipeline, "wait", fail)
+    pipeline.document["outputs"][0]["errors"] = ["OutputError: disk full: free some", "disk full"]
+    assert main(RUN) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "livefusion: error: out.mp4 failed: OutputError: disk full: free some"
+    ]
+
+
+def test_a_run_without_a_picture_says_so(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline.document = report(delivered=0, clear=0)
+    assert main(RUN) == 0
+    assert "no picture was written" in capsys.readouterr().err
+
+
+def test_a_report_on_stdout_stands_there_alone(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, "--report", "-"]) == 0
+    assert json.loads(capsys.readouterr().out) == pipeline.document

@@ -91,6 +91,8 @@ def test_every_setting_has_a_flag_with_its_meaning_and_one_can_be_left_out() -> 
         ("zebra = 1", "there is no setting zebra (in {path}): `livefusion settings --reference` lists them"),
         ("fps = 0", "fps (in {path}) '0' is not valid: it is a number above 0 and up to 240"),
         ("[safety]\nbadge = 'maybe'", "safety.badge (in {path}) 'maybe' is not valid: it is true or false"),
+        ("[safety]\nbadge = 'no'", "safety.badge (in {path}) 'no' is not valid: it is true or false"),
+        ("duration = true", "duration (in {path}) True is not valid: it is a number above 0"),
         ("output = 'a.mp4'", "output (in {path}) 'a.mp4' is not valid: it is a list of texts"),
         ("faces = 3", "faces (in {path}) is a group of settings, not a value: write [faces]"),
         ("input = { a = 1 }", "input (in {path}) "),
@@ -119,3 +121,19 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingsError, match="is not valid TOML"):
         read_config(path)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "notepad.toml"
+    path.write_text("\ufefffps = 25", encoding="utf-8")
+    assert settings_from(parse("--config", str(path))).fps == 25
+
+
+@pytest.mark.parametrize("flag", ["--report", "--trace"])
+def test_the_configuration_is_never_overwritten(flag: str, tmp_path: Path) -> None:
+    path = tmp_path / "show.toml"
+    path.write_text("fps = 25")
+    detour = tmp_path / "x" / ".." / "show.toml"
+    (tmp_path / "x").mkdir()
+    with pytest.raises(SettingsError, match="is the configuration itself"):
+        settings_from(parse("--config", str(path), flag, str(detour)))
