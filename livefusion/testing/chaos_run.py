@@ -10,12 +10,11 @@ from itertools import pairwise
 
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.frame import Outcome
-from livefusion.core.settings import Pace, Settings
+from livefusion.core.settings import Pace, SafetySettings, Settings
 from livefusion.core.timing import NANOSECONDS
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.pipeline.assemble import Parts, Pipeline
-from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.services import Limits
 from livefusion.testing.chaos_source import ChaosSource
@@ -81,7 +80,7 @@ def draw_script(rng: random.Random, injections: int) -> Script:
 
 
 def run_chaos(
-    reels: Reels, script: Script, seed: int, *, library: IdentityLibrary | None = None, fps: int = 60
+    reels: Reels, script: Script, seed: int, *, safety: SafetySettings | None = None, fps: int = 60
 ) -> ChaosResult:
     """Run the graph on a faulty CPU device through a script; four sinks, of which three may fail."""
     before = set(threading.enumerate())
@@ -106,7 +105,8 @@ def run_chaos(
         limits=LIMITS,
         restarts=RESTARTS,
     )
-    pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME), library=library, parts=parts)
+    settings = Settings(input="chaos:", pace=Pace.REALTIME, safety=safety or SafetySettings())
+    pipeline = Pipeline(settings, parts=parts)
     errors: list[str] = []
     try:
         pipeline.start()
@@ -153,11 +153,7 @@ def _resumed(board: FaultBoard, sightings: Sequence[Sighting]) -> list[float]:
     for strike in board.strikes:
         if strike.mishap is not Mishap.RAISES or strike.work.startswith("sink"):
             continue
-        later = (
-            one.at_ns
-            for one in sightings
-            if one.captured_ns > strike.at_ns and one.outcome is Outcome.SWAPPED
-        )
+        later = (one.at_ns for one in sightings if one.shows_swap_since(strike.at_ns))
         back_ns = next(later, None)
         if back_ns is not None:
             times.append((back_ns - strike.at_ns) / 1e6)

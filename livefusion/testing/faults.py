@@ -52,6 +52,11 @@ class FaultBoard:
         with self._lock:
             return bool(self._armed)
 
+    def is_armed(self, work: str) -> bool:
+        """Whether that work is about to fail."""
+        with self._lock:
+            return work in self._armed
+
     def arm(self, work: str, mishap: Mishap, seconds: float = 0.0) -> None:
         """Let the next work of that name fail."""
         with self._lock:

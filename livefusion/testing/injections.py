@@ -14,6 +14,8 @@ from livefusion.testing.stages import InjectedError
 Entry = Shot | Event | float
 """What a script yields: a picture, an event, or seconds in which nothing comes."""
 SIZE = Size(320, 240)
+# Pictures in which a piece of work that was told to fail must have been done.
+_LONGEST_WAIT = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,15 @@ Injection = Callable[[Scene], Iterator[Entry]]
 
 
 def work_fails(work: Sequence[str], mishap: Mishap, seconds: tuple[float, float], frames: int) -> Injection:
-    """One of the named pieces of work fails once; ``frames`` pictures pass meanwhile."""
+    """One of the named pieces of work fails once; ``frames`` pictures pass afterwards."""
 
     def play(scene: Scene) -> Iterator[Entry]:
         name = scene.rng.choice(work)
         scene.board.arm(name, mishap, scene.rng.uniform(*seconds))
+        for _ in range(_LONGEST_WAIT):
+            if not scene.board.is_armed(name):
+                break
+            yield from scene.play(1)
         yield from scene.play(frames)
         scene.board.disarm(name)
 

@@ -42,13 +42,20 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One picture that the sink took: when, of which captured frame, what the graph thought of it, whether
-    it was the slate."""
+    """One picture that the sink took: when, of which captured frame, what the graph thought of it.
+
+    ``fresh`` is False for a picture that was not captured then, which is a repeat or a slate of the pacer's.
+    """
 
     at_ns: int
     captured_ns: int
     outcome: Outcome
+    fresh: bool
     slate: bool
+
+    def shows_swap_since(self, since_ns: int) -> bool:
+        """Whether it was captured after an instant, came through the graph, and is swapped."""
+        return self.fresh and self.captured_ns > since_ns and self.outcome is Outcome.SWAPPED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +121,7 @@ class JudgeSink:
 
     def is_well(self, since_ns: int) -> bool:
         """Whether the last picture was captured after an instant and is swapped."""
-        last = self.sightings[-1] if self.sightings else None
-        return last is not None and last.captured_ns > since_ns and last.outcome is Outcome.SWAPPED
+        return bool(self.sightings) and self.sightings[-1].shows_swap_since(since_ns)
 
     def open(self, context: StageContext) -> None:
         """Take the graph's clock."""
@@ -128,10 +134,11 @@ class JudgeSink:
         at_ns = self._clock.now_ns()
         luma, chroma = host_planes(self._device, frame)
         is_slate = np.array_equal(luma, slate(frame.size, frame.color)[0])
-        self.sightings.append(Sighting(at_ns, frame.captured_ns, item.outcome, is_slate))
-        self._judge_order(item)
+        fresh = self._camera.took(frame.captured_ns)
+        self.sightings.append(Sighting(at_ns, frame.captured_ns, item.outcome, fresh, is_slate))
+        self._judge_order(item, fresh)
         self._judge_skin(item, luma)
-        if self._stats.frames % _SAMPLE_EVERY == 0 and self._camera.took(frame.captured_ns):
+        if fresh and self._stats.frames % _SAMPLE_EVERY == 0:
             shot = self._camera.shots(frame.captured_ns)[0]
             self.samples.append(Sample(luma.copy(), chroma.copy(), shot))
         self.outcomes[item.outcome] += 1
@@ -145,11 +152,11 @@ class JudgeSink:
     def close(self) -> None:
         """Keep everything."""
 
-    def _judge_order(self, item: RenderedFrame) -> None:
+    def _judge_order(self, item: RenderedFrame, fresh: bool) -> None:
         frame = item.frame
         rises = frame.seq > self._last_seq and frame.ts.seconds > self._last_seconds
         self._last_seq, self._last_seconds = frame.seq, frame.ts.seconds
-        if self._camera.took(frame.captured_ns):
+        if fresh:
             rises = rises and frame.captured_ns > self._last_captured_ns
             self._last_captured_ns = frame.captured_ns
         self.out_of_order += not rises

@@ -9,7 +9,6 @@ from livefusion.core.settings import Pace, Settings
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.pipeline.assemble import Parts, Pipeline
-from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FaultyDevice, Mishap
 from livefusion.testing.injections import ANALYSE, RENDER, Entry, Reels, Scene
@@ -19,9 +18,7 @@ _HANG_SECONDS = 0.6
 _PATIENCE_SECONDS = 10.0
 
 
-def run_panics(
-    reels: Reels, tries: int, seed: int, *, library: IdentityLibrary | None = None, fps: int = 30
-) -> list[float]:
+def run_panics(reels: Reels, tries: int, seed: int, *, fps: int = 30) -> list[float]:
     """Milliseconds from the switch to the slate's arrival at the sink, each time with a stage that hangs.
 
     ``TimeoutError`` if the graph does not get going, hang, or show the slate within ten seconds.
@@ -36,7 +33,7 @@ def run_panics(
         return sinks[0]
 
     parts = Parts(device=device, source=lambda _: source, sinks=[make_sink])
-    pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME), library=library, parts=parts)
+    pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME), parts=parts)
     try:
         pipeline.start()
         return [_one_panic(pipeline, sinks[0], board, rng) for _ in range(tries)]

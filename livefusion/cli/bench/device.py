@@ -38,17 +38,17 @@ def measure(options: BenchOptions) -> list[Figure]:
     options.note(f"device: {SEEDS} seeds of {FRAMES} frames")
     expected = run_graph(CpuDevice(), options.seed)
     runs = [run_simulated(seed, options.seed) for seed in range(SEEDS)]
-    waits = max(run.waits for run in runs)
-    options.note(f"device: each of {waits} waits left out in turn")
-    dropped = [run_simulated(number, options.seed, drop_wait=number) for number in range(waits)]
-    for number, run in enumerate(dropped):
-        options.note(f"without wait {number}: {run.races[0] if run.races else 'no race'}")
+    dropped: list[SimRun] = []
+    # Their number differs a little from run to run, because slots of memory come back when threads let go.
+    while (run := run_simulated(len(dropped), options.seed, len(dropped))).waits > len(dropped):
+        options.note(f"without wait {len(dropped)}: {run.races[0] if run.races else 'no race'}")
+        dropped.append(run)
     identical = sum(same(run.pictures, expected) for run in runs)
     return [
         Figure("device", "seeds identical", identical, "", f"= {SEEDS}"),
         Figure("device", "races", sum(len(run.races) for run in runs), "", "= 0"),
-        Figure("device", "waits left out", waits),
-        Figure("device", "races named", sum(bool(run.races) for run in dropped), "", f"= {waits}"),
+        Figure("device", "waits left out in turn", len(dropped), "", "> 0"),
+        Figure("device", "races named", sum(bool(run.races) for run in dropped), "", f"= {len(dropped)}"),
     ]
 
 

@@ -1,5 +1,6 @@
 """A thousand things go wrong in the running graph, and nobody's face is to be seen."""
 
+import gc
 import random
 from statistics import median
 
@@ -35,9 +36,12 @@ def measure(options: BenchOptions) -> list[Figure]:
         rng = random.Random(options.seed * 1_000 + runs)
         result = run_chaos(reels, draw_script(rng, PER_RUN), options.seed * 1_000 + runs)
         total.add(result)
+        gc.collect()  # a graph is full of cycles, and the networks of a hundred runs would not fit
         options.note(f"faults: {total.struck.total()} of {options.faults}, raw faces {len(total.raw)}")
         for exposure in result.raw[:3]:
             options.note(f"raw face in picture {exposure.seq}, called {exposure.outcome}: {exposure.during}")
+        for trouble in result.unrecovered:
+            options.note(f"not swapped again within six seconds: {trouble}")
     options.note(f"faults: {PANICS} panics with a hung stage")
     panics = run_panics(reels, PANICS, options.seed, fps=PANIC_FPS)
     if options.keep:
