@@ -20,8 +20,8 @@ class FileClaim:
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
         try:
-            self._lock(path)
-            if path.is_file():  # a device has no length
+            if path.is_file():  # a device belongs to everybody and has no length
+                self._lock(path)
                 os.ftruncate(self._descriptor, 0)
         except BaseException:
             self.release()

@@ -76,11 +76,14 @@ class FileSink:
             self._part, self._part_is_kept = self._part + 1, False
         self._refuse_inputs()
         self._claim = _create(self.path)
-        self._encoder.open(self._output)
         try:
+            self._encoder.open(self._output)
             self._recording = Recording(self.path, muxer, options, self._encoder.codec, self._output)
         except (FFmpegError, OSError, ValueError) as error:
             raise self._failure(error) from error
+        finally:
+            if self._recording is None:
+                self._claim.release()
 
     def write(self, item: RenderedFrame) -> None:
         """Encode a frame and write its packet, behind the sound that starts before its end."""
