@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from livefusion.cli.main import main
 from livefusion.cli.preflight import check_files
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
@@ -67,3 +68,21 @@ def test_a_pipe_is_not_waited_for() -> None:
     os.mkfifo("pipe.mp4")
     with pytest.raises(OutputError, match="it is a pipe"):
         check_files(Settings(input="in.mp4", output=("pipe.mp4",)))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["--json", "none/figures.json"],
+            "--json none/figures.json cannot be written: there is no folder none",
+        ),
+        (["--keep", "in.mp4"], "--keep in.mp4 cannot be made"),
+        (["--seconds", "inf"], "there is nothing to measure"),
+    ],
+)
+def test_a_bench_that_would_be_in_vain_does_not_begin(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *words]) == 2
+    assert says in capsys.readouterr().err

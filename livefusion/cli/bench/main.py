@@ -1,6 +1,7 @@
 """``livefusion bench``: measure what is promised, on this machine."""
 
 import argparse
+import math
 import platform
 import tempfile
 from importlib import import_module
@@ -15,6 +16,7 @@ from livefusion.cli.bench.options import BenchOptions
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
 from livefusion.cli.parser import CommandParser
+from livefusion.cli.preflight import unwritable
 from livefusion.core.errors import SettingsError
 from livefusion.core.words import did_you_mean
 
@@ -51,12 +53,14 @@ def parser() -> CommandParser:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Measure and print the table; exit status 1 if a bar was missed."""
     names = _chosen(arguments.scenarios)
-    if not arguments.seconds > 0 or arguments.faults < 1:
+    if not 0 < arguments.seconds < math.inf or arguments.faults < 1:
         raise SettingsError("there is nothing to measure", "--seconds and --faults are more than 0")
+    if arguments.json and str(arguments.json) != "-" and (problem := unwritable(arguments.json)):
+        raise SettingsError(f"--json {arguments.json} cannot be written", problem)
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="livefusion-bench-") as scratch:
         folder = arguments.keep or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
+        _make_folder(folder)
         options = BenchOptions(
             arguments.seconds, arguments.faults, arguments.seed, folder, console.note, bool(arguments.keep)
         )
@@ -67,6 +71,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.json:
         write_json(arguments.json, _document(figures, options), console)
     return int(any(figure.passed is False for figure in figures))
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"--keep {folder} cannot be made ({error.strerror})", "name a folder") from error
 
 
 def _chosen(names: list[str]) -> tuple[str, ...]:
