@@ -297,3 +297,18 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> Non
 def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         opened(tmp_path / f"{'x' * 300}.mp4")
+
+
+def test_pictures_that_the_decoder_had_to_make_up_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path / "a.mkv", codec="libx264", options={"g": "1"}, size=Size(320, 240))
+    assert len(read_all(opened(path))) == 10
+    assert not caplog.records
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 40] = bytes(40)
+    path.write_bytes(data)
+    assert read_all(opened(path))
+    [record] = caplog.records
+    assert "1 damaged pictures" in record.getMessage()

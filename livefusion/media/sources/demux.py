@@ -62,6 +62,7 @@ class VideoFile:
         self._in_flight: list[int] = []
         self._ended = False
         self._damaged_packets = 0
+        self._damaged_pictures = 0
         self._cut_short = ""
 
     @property
@@ -105,8 +106,12 @@ class VideoFile:
     @property
     def damage(self) -> str:
         """What was found broken so far, in words; empty if nothing."""
-        parts = [f"{self._damaged_packets} damaged packets skipped"] if self._damaged_packets else []
-        return "; ".join(parts + ([self._cut_short] if self._cut_short else []))
+        parts = [
+            f"{self._damaged_packets} damaged packets skipped" if self._damaged_packets else "",
+            f"{self._damaged_pictures} damaged pictures" if self._damaged_pictures else "",
+            self._cut_short,
+        ]
+        return "; ".join(part for part in parts if part)
 
     def next_picture(self, before_decoding: Callable[[int | None], bool]) -> Any:
         """The next ``av.VideoFrame`` in order of presentation; None at the end.
@@ -148,6 +153,7 @@ class VideoFile:
             _log.debug("damaged packet at pts %s of %s: %s", packet.pts, self._path.name, error)
             return
         for picture in pictures:
+            self._damaged_pictures += bool(picture.is_corrupt)  # what was missing is made up by the decoder
             while self._in_flight and picture.pts is not None and self._in_flight[0] <= picture.pts:
                 heapq.heappop(self._in_flight)
             self._ready.append(picture)

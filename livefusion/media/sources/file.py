@@ -54,6 +54,7 @@ class FileSource:
         self._queued: deque[Frame | Event] = deque()
         self._decoding_ns = 0
         self._seq = 0
+        self._has_ended = False
 
     @property
     def format(self) -> InputFormat:
@@ -75,6 +76,7 @@ class FileSource:
         """Open the file and decode its first picture, to know the format before the graph is built."""
         if self._reading is None:
             self._reading = _Reading(self._path, self._device, self._pictures)
+            self._has_ended = False
             self._format = self._reading.describe(self._path)
         return self.format
 
@@ -86,7 +88,7 @@ class FileSource:
 
     def read(self) -> Frame | Event:
         """The next frame or event, waiting until it is due; ``Eos`` at the end and ever after."""
-        if not self._queued and self._reading is not None:
+        if not self._queued and self._reading is not None and not self._has_ended:
             self._advance(self._reading)
         return self._queued.popleft() if self._queued else Eos()
 
@@ -137,6 +139,7 @@ class FileSource:
         return self._duration is not None and media_ns >= self._duration * NANOSECONDS
 
     def _end(self, reading: "_Reading") -> None:
+        self._has_ended = True
         if reading.video.damage:
             _log.warning("%s: %s; %d frames decoded", self._path.name, reading.video.damage, self._seq)
         reading.video.close()
