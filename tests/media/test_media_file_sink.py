@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -325,3 +326,13 @@ def test_two_runs_never_write_the_same_file(tmp_path: Path) -> None:
     sink.open(CONTEXT)
     sink.close()
     FileClaim(path).release()
+
+
+def test_joined_files_keep_the_sound_of_both(tmp_path: Path) -> None:
+    form = {"codec": "mpeg2video", "options": {}, "sound": "mp2", "sound_seconds": 1.5}
+    part = write(tmp_path / "part.ts", 45, **form).read_bytes()
+    (tmp_path / "joined.ts").write_bytes(part + part)
+    record(tmp_path / "joined.ts", tmp_path / "out.mkv")
+    starts = packet_times(tmp_path / "out.mkv", "audio")
+    assert starts[-1] > 2.8
+    assert max(later - earlier for earlier, later in pairwise(starts)) < 0.2

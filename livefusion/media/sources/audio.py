@@ -8,6 +8,7 @@ from typing import Any
 from av.error import FFmpegError
 
 from livefusion.media.sources.demux import open_container, read_only
+from livefusion.media.sources.timeline import JUMP_SECONDS
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ class AudioReader:
         self._packets: Iterator[Any] = container.demux(stream)
         self._next: Any = None
         self._ended = False
+        self._shift = 0
+        self._end = 0
 
     @property
     def stream(self) -> Any:
@@ -77,5 +80,15 @@ class AudioReader:
             if packet is None:
                 self._ended = True
             elif packet.pts is not None and packet.size:
-                self._next = packet
+                self._next = self._in_line(packet)
         return self._next
+
+    def _in_line(self, packet: Any) -> Any:
+        """The packet behind the one before it, also where a joined file begins its time anew."""
+        pts = packet.pts + self._shift
+        if (self._end - pts) * packet.time_base > JUMP_SECONDS:
+            self._shift += self._end - pts
+        packet.dts = None if packet.dts is None else packet.dts + self._shift
+        packet.pts += self._shift
+        self._end = packet.pts + (packet.duration or 0)
+        return packet

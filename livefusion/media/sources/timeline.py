@@ -4,7 +4,8 @@ from fractions import Fraction
 
 from livefusion.core.timing import Timestamp
 
-_JUMP_SECONDS = 1
+JUMP_SECONDS = 1
+"""A step back by more is the beginning of another stretch, as in joined files."""
 
 
 class Timeline:
@@ -36,7 +37,7 @@ class Timeline:
         if pts is None:
             pts = 0 if last is None else last + self._step
         elif last is not None and (pts := pts + self._shift) <= last:
-            self._jumped = (last - pts) * self._time_base > _JUMP_SECONDS
+            self._jumped = (last - pts) * self._time_base > JUMP_SECONDS
             mended = last + (self._step if self._jumped else 1)
             if self._jumped:
                 self._shift += mended - pts
