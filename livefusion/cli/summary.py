@@ -42,7 +42,7 @@ def warnings(report: Report, said: Callable[[str], bool]) -> Iterator[str]:
     for output in report["outputs"]:
         for error in output["errors"]:
             if not said(error):
-                yield f"{output['uri']}: {error}"
+                yield f"{output['uri'].rstrip(':')}: {error}"
 
 
 def _output(output: Report) -> str:

@@ -137,7 +137,7 @@ def test_what_must_not_be_overlooked_is_a_warning(
         "livefusion: warning: 3 frames show a known face unaltered",
         "livefusion: warning: no face was found: come closer, face the camera, and give it light",
         "livefusion: warning: render failed 2 times, and its pictures were covered: GraphError: boom",
-        "livefusion: warning: null:: disk full",
+        "livefusion: warning: null: disk full",
     ]
 
 

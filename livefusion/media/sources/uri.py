@@ -67,7 +67,7 @@ def parse_input(text: str) -> InputLocator:
             return CameraLocator(rest or "0")
         case "performer":
             return PerformerLocator(rest)
-    raise InputError(f"there is no input of the kind {scheme}:", f"use {INPUTS}")
+    raise InputError(f"there is no input of the kind {scheme}", f"use {INPUTS}")
 
 
 def parse_output(text: str) -> OutputLocator:
@@ -83,7 +83,7 @@ def parse_output(text: str) -> OutputLocator:
             return VirtualCameraLocator(rest)
         case "null":
             return NullLocator()
-    raise OutputError(f"there is no output of the kind {scheme}:", f"use {OUTPUTS}")
+    raise OutputError(f"there is no output of the kind {scheme}", f"use {OUTPUTS}")
 
 
 def redact(text: str) -> str:
