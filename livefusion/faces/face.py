@@ -40,6 +40,8 @@ class Face:
         """A search of a later picture than the last in which it was seen did not find it."""
         self.sights = 0
         """Frames in which it was seen."""
+        self.apart = False
+        """It was once seen beside another face, so it is a face of its own."""
         self.seen_seq = -1
         self.looks_left_out = -1
 

@@ -14,7 +14,7 @@ from livefusion.faces.boxes import corners_of
 from livefusion.faces.face import Face
 from livefusion.faces.judge import Judge, is_false_box
 from livefusion.faces.landmarks import FaceMesh
-from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate
+from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate, note_apart
 from livefusion.faces.smooth import OneEuroFilter, OneEuroParameters
 from livefusion.faces.track import Sort, SortTrack
 
@@ -199,6 +199,7 @@ class Roster:
     def settle(self, seq: int, size: Size, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
         self._part_clashes()
+        note_apart(self._sights)
         self._cover_unexplained()
         for sight in self._sights:
             face = sight.face

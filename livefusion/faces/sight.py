@@ -10,6 +10,7 @@ from livefusion.faces.landmarks import FaceMesh
 _ONE_FACE = 0.6
 _CLEARLY_BETTER = 0.1
 _NEWBORN = 5
+_APART = 0.3
 
 
 @dataclass(slots=True, eq=False)
@@ -51,8 +52,21 @@ def clash(sights: list[Sight]) -> list[tuple[Sight, Sight]]:
 
 
 def is_duplicate(loser: Sight) -> bool:
-    """Whether the loser of a clash never was a face of its own."""
-    return loser.face is None or loser.face.sort.age < _NEWBORN
+    """Whether the loser of a clash never was a face of its own.
+
+    One that was seen beside another face is not, however young: on a busy machine two people meet within
+    four frames of their birth.
+    """
+    return loser.face is None or (loser.face.sort.age < _NEWBORN and not loser.face.apart)
+
+
+def note_apart(sights: list[Sight]) -> None:
+    """Mark the faces that were found in places of their own in one frame."""
+    seen = [sight for sight in sights if sight.state is TrackState.SEEN]
+    for sight in seen:
+        others = [other for other in seen if other is not sight]
+        if sight.face is not None and others and all(sight.box.iou(o.box) < _APART for o in others):
+            sight.face.apart = True
 
 
 def _claims_more(first: Sight, second: Sight) -> bool:

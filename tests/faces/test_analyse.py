@@ -509,3 +509,12 @@ def test_a_lost_face_needs_a_search_of_the_very_frame() -> None:
     theatre = Theatre(world)
     trusted = [theatre.show(index).trusted for index in range(16)]
     assert trusted == [index not in lost for index in range(16)]
+
+
+def test_two_who_meet_soon_after_their_birth_both_stay_known() -> None:
+    front = Person(0, (500, 200), (-30, 0))
+    behind = Person(1, (300, 200), (30, 0), depth=1)
+    theatre = Theatre(World([front, behind]))
+    for index in range(8):
+        analysed = theatre.show(index)
+        assert len(analysed.tracks) == 2 or index == 0, f"frame {index}"
