@@ -2,6 +2,8 @@
 
 
 def warm_up() -> None:
-    """Import what the first face needs; filterpy and scipy take 1.3 s: do it while the source opens."""
-    import filterpy.kalman  # noqa: F401
+    """Import what faces in motion need: filterpy and scipy take a second. Meant for a thread of its own."""
+    from livefusion.faces.kalman import LIBRARY
+
+    LIBRARY.load()
     import scipy.optimize  # noqa: F401

@@ -18,35 +18,61 @@ _START_COVARIANCE = np.diag([10.0] * 4 + [1e4] * 3)
 _PROCESS_NOISE = np.diag([1.0] * 4 + [1e-2, 1e-2, 1e-4])
 
 
+class FilterLibrary:
+    """filterpy, which with its scipy takes a second to import: started beside, nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._filter_type: Any = None
+        self._loading = False
+
+    def load(self) -> None:
+        """Import it on this thread; until that is done others find it missing instead of waiting."""
+        self._loading = True
+        try:
+            from filterpy.kalman import KalmanFilter
+        finally:
+            self._loading = False
+        self._filter_type = KalmanFilter
+
+    def filter_type(self) -> Any | None:
+        """``filterpy.kalman.KalmanFilter``; None while another thread imports it."""
+        if self._filter_type is None and not self._loading:
+            self.load()
+        return self._filter_type
+
+
+LIBRARY = FilterLibrary()
+
+
 class BoxFilter:
-    """Where a box is and how it moves: ``filterpy.kalman.KalmanFilter`` with SORT's seven-part state."""
+    """Where a box is and how it moves: ``filterpy.kalman.KalmanFilter`` with SORT's seven-part state.
 
-    __slots__ = ("_filter",)
+    While ``library`` is still being imported the box rests where it was seen last. What happens meanwhile is
+    kept and done over afterwards, so the filter then is as if it had been there from the start.
+    """
 
-    def __init__(self, corners: Corners) -> None:
-        # filterpy and its scipy take 1.3 s to import: only when the first face is there, or warmed before.
-        from filterpy.kalman import KalmanFilter
+    __slots__ = ("_born_at", "_filter", "_library", "_past")
 
-        kalman: Any = KalmanFilter(dim_x=7, dim_z=4)
-        kalman.F, kalman.H = _MOTION, _SEEN
-        kalman.R, kalman.P, kalman.Q = _MEASUREMENT_NOISE, _START_COVARIANCE.copy(), _PROCESS_NOISE
-        kalman.x[:4] = _to_state(corners)
-        self._filter = kalman
+    def __init__(self, corners: Corners, library: FilterLibrary = LIBRARY) -> None:
+        self._library = library
+        self._born_at = corners
+        self._past: list[Corners | None] = []
+        self._filter: Any = None
+        self._catch_up()
 
     def predict(self) -> None:
         """Move the box one frame on. An area that would become negative stops shrinking."""
-        state = self._filter.x
-        if state[2, 0] + state[6, 0] <= 0:
-            state[6, 0] = 0.0
-        self._filter.predict()
+        self._do(None)
 
     def update(self, corners: Corners) -> None:
         """Correct the state by a box that was seen."""
-        self._filter.update(_to_state(corners))
+        self._do(corners)
 
     @property
     def corners(self) -> Corners:
         """The box as it is now believed to be; NaN if the filter has diverged."""
+        if self._filter is None:
+            return next((seen for seen in reversed(self._past) if seen is not None), self._born_at)
         x, y, area, aspect = self._filter.x[:4, 0]
         width = np.sqrt(area * aspect) if area * aspect >= 0 else np.nan
         height = area / width if width else np.nan
@@ -55,7 +81,42 @@ class BoxFilter:
     @property
     def velocity(self) -> tuple[float, float]:
         """Motion of the centre in pixels a frame."""
+        if self._filter is None:
+            return 0.0, 0.0
         return float(self._filter.x[4, 0]), float(self._filter.x[5, 0])
+
+    def _do(self, step: Corners | None) -> None:
+        """One step: a prediction, or the box that was seen."""
+        self._past.append(step)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Do what has not been done yet, if the library is there."""
+        if self._filter is None:
+            filter_type = self._library.filter_type()
+            if filter_type is None:
+                return
+            self._filter = _new_filter(filter_type, self._born_at)
+        for step in self._past:
+            if step is None:
+                _predict(self._filter)
+            else:
+                self._filter.update(_to_state(step))
+        self._past.clear()
+
+
+def _new_filter(filter_type: Any, corners: Corners) -> Any:
+    kalman = filter_type(dim_x=7, dim_z=4)
+    kalman.F, kalman.H = _MOTION, _SEEN
+    kalman.R, kalman.P, kalman.Q = _MEASUREMENT_NOISE, _START_COVARIANCE.copy(), _PROCESS_NOISE
+    kalman.x[:4] = _to_state(corners)
+    return kalman
+
+
+def _predict(kalman: Any) -> None:
+    if kalman.x[2, 0] + kalman.x[6, 0] <= 0:
+        kalman.x[6, 0] = 0.0
+    kalman.predict()
 
 
 def _to_state(corners: Corners) -> npt.NDArray[np.float64]:

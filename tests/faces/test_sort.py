@@ -5,12 +5,13 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from livefusion.faces.associate import associate, iou_matrix
-from livefusion.faces.kalman import BoxFilter
+from livefusion.faces.kalman import BoxFilter, FilterLibrary
 from livefusion.faces.track import Sort
 
 pytestmark = pytest.mark.unit
@@ -85,6 +86,34 @@ def test_filter_learns_the_speed() -> None:
     assert box.velocity[0] == pytest.approx(3, abs=0.1)
     box.predict()
     assert box.corners == pytest.approx(walk(0, 3, 20), abs=0.5)
+
+
+class SlowLibrary(FilterLibrary):
+    """A library whose import ends when the test says so."""
+
+    arrived = False
+
+    def filter_type(self) -> Any | None:
+        return super().filter_type() if self.arrived else None
+
+
+@pytest.mark.parametrize("arrives_after", [0, 1, 7])
+def test_filter_that_arrives_late_is_as_if_it_had_always_been_there(arrives_after: int) -> None:
+    library, born_at = SlowLibrary(), np.array(walk(0, 3, 0))
+    late, always = BoxFilter(born_at, library), BoxFilter(born_at)
+    for frame in range(1, 10):
+        library.arrived = frame > arrives_after
+        for box in (late, always):
+            box.predict()
+        if not library.arrived:
+            assert late.corners == pytest.approx(walk(0, 3, frame - 1))
+            assert late.velocity == (0, 0)
+        seen = frame % 4 or not library.arrived
+        for box in (late, always):
+            if seen:
+                box.update(np.array(walk(0, 3, frame)))
+    assert late.corners == pytest.approx(always.corners)
+    assert late.velocity == pytest.approx(always.velocity)
 
 
 def test_shrinking_area_does_not_become_negative() -> None:
