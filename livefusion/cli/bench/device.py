@@ -11,6 +11,7 @@ from livefusion.core.errors import LiveFusionError
 from livefusion.core.settings import Pace, Settings
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
+from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.memory import KeptPicture, MemorySink
 from livefusion.media.sources.performer import PerformerSource
@@ -69,6 +70,8 @@ def run_simulated(seed: int, performer: int, drop_wait: int | None = None, frame
 
 def run_graph(device: Device, performer: int, frames: int = FRAMES) -> Sequence[KeptPicture]:
     """The pictures that the whole graph makes of the performer; her motion is that of seed ``performer``."""
+    # Boxes rest where they are while the motion model is imported beside: the first run would differ.
+    LIBRARY.filter_type()
     uri, sinks = f"{_URI}&seed={performer}", list[MemorySink]()
 
     def make_sink(where: Device, form: OutputFormat) -> MemorySink:
