@@ -1,5 +1,6 @@
 """The motion model of SORT: one constant-velocity Kalman filter a box (Bewley et al., "SORT", ICIP 2016)."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,31 @@ _PROCESS_NOISE = np.diag([1.0] * 4 + [1e-2, 1e-2, 1e-4])
 
 
 class FilterLibrary:
-    """filterpy, which with its scipy takes a second to import: started beside, nobody waits for it."""
+    """filterpy, which with its scipy takes a second to import: nobody waits while it is loaded beside."""
 
     def __init__(self) -> None:
         self._filter_type: Any = None
         self._loading = False
 
-    def load(self) -> None:
-        """Import it on this thread; until that is done others find it missing instead of waiting."""
-        self._loading = True
-        try:
-            from filterpy.kalman import KalmanFilter
-        finally:
-            self._loading = False
-        self._filter_type = KalmanFilter
+    def load_beside(self) -> None:
+        """Import it on a thread of its own; until that is done ``filter_type`` gives None."""
+        if self._filter_type is None and not self._loading:
+            self._loading = True
+            threading.Thread(target=self._load, name="filterpy", daemon=True).start()
 
     def filter_type(self) -> Any | None:
-        """``filterpy.kalman.KalmanFilter``; None while another thread imports it."""
+        """``filterpy.kalman.KalmanFilter``; None while it is loaded beside."""
         if self._filter_type is None and not self._loading:
-            self.load()
+            self._load()
         return self._filter_type
+
+    def _load(self) -> None:
+        try:
+            from filterpy.kalman import KalmanFilter
+
+            self._filter_type = KalmanFilter
+        finally:
+            self._loading = False
 
 
 LIBRARY = FilterLibrary()

@@ -18,7 +18,6 @@ from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, open_device
-from livefusion.faces import warm_up
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage
 from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.inference.registry import ModelRegistry
@@ -116,7 +115,6 @@ class Pipeline:
         Raises what is wrong with the input, the identity or the outputs.
         """
         settings = self._settings
-        run_beside(warm_up)
         ends = self._read_ends()
         self._pace = pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         source = self._make_source(ends, pace)
