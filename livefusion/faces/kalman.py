@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.gentle_import import gentle_imports
+
 Corners = npt.NDArray[np.float64]
 """(4,) or (n, 4): left, top, right, bottom in pixels."""
 
@@ -30,13 +32,17 @@ class FilterLibrary:
         """Import it on a thread of its own; until that is done ``filter_type`` gives None."""
         if self._filter_type is None and not self._loading:
             self._loading = True
-            threading.Thread(target=self._load, name="filterpy", daemon=True).start()
+            threading.Thread(target=self._load_gently, name="filterpy", daemon=True).start()
 
     def filter_type(self) -> Any | None:
         """``filterpy.kalman.KalmanFilter``; None while it is loaded beside."""
         if self._filter_type is None and not self._loading:
             self._load()
         return self._filter_type
+
+    def _load_gently(self) -> None:
+        with gentle_imports():
+            self._load()
 
     def _load(self) -> None:
         try:

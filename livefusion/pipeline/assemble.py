@@ -10,6 +10,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.pipeline.beside import run_beside
-from livefusion.pipeline.ends import Ends, PictureSource, make_sink, may_restart, open_source
+from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.report import Facts, build_report
@@ -44,6 +45,8 @@ from livefusion.swap.mesh.engine import MeshEngine
 
 ENGINES = ("auto", "mesh")
 PATIENT_GUARD_NS = 1_000_000_000
+STALL_SECONDS = Fraction(1)
+"""A recording is given no repeats before this: it keeps its frames' times, so a late one does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +126,14 @@ class Pipeline:
         self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
         policy = LATEST if pace is Pace.REALTIME else WAIT
         interval = 1 / self._format.fps if pace is Pace.REALTIME else None
-        pacing = Pacing(interval, self._slates.like)
         output = OutputFormat.of(self._format, source.audio)
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", self._make_analyse, policy)
         self._graph.stage("render", self._make_render, policy)
         self._outputs = self._make_outputs(ends, output)
         for name, one in self._outputs.items():
-            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.restart)
+            pacing = Pacing(interval, self._slates.like, None if one.live else STALL_SECONDS)
+            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.live)
         self._graph.start()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -238,7 +241,7 @@ class Pipeline:
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
                 make = partial(make_sink, locator, device, output, ends.input_files)
-                outputs[_unique(redact(text), outputs)] = Output(make, restart=may_restart(locator))
+                outputs[_unique(redact(text), outputs)] = Output(make, live=is_live(locator))
         for number, make_part in enumerate(self._parts.sinks):
             outputs[_unique(f"part {number}", outputs)] = Output(partial(make_part, device, output))
         return outputs

@@ -56,7 +56,7 @@ class Ends:
     def live(self) -> bool:
         """Whether one of the ends has a clock of its own, which the graph must keep."""
         in_file = isinstance(self.input, FileLocator)
-        return not in_file or any(isinstance(output, VirtualCameraLocator) for output in self.outputs)
+        return not in_file or any(is_live(output) for output in self.outputs)
 
     def pace(self, settings: Settings) -> Pace:
         """The pace asked for, else that of the ends."""
@@ -101,6 +101,6 @@ def make_sink(
             return NullSink()
 
 
-def may_restart(locator: OutputLocator) -> bool:
-    """Whether an output that failed may be opened again: a camera loses nothing by it, a file all it held."""
+def is_live(locator: OutputLocator) -> bool:
+    """Whether an output is watched as it comes: it counts on the cadence, and may be opened again."""
     return isinstance(locator, VirtualCameraLocator)

@@ -52,12 +52,12 @@ class Witness:
 class Output:
     """One output of a run, over all the sinks that were made for it: one, and one more for each new try.
 
-    ``restart`` says that a sink that fails may be made anew, because nothing is lost by it. Other threads may
-    read the figures.
+    ``live`` says that it is watched as it comes: it needs its cadence kept, and a sink that fails may be made
+    anew, because nothing is lost by it. Other threads may read the figures.
     """
 
-    def __init__(self, make_sink: Callable[[], PictureSink], *, restart: bool = False) -> None:
-        self.restart = restart
+    def __init__(self, make_sink: Callable[[], PictureSink], *, live: bool = False) -> None:
+        self.live = live
         self._make_sink = make_sink
         self._witnesses: list[Witness] = []
 

@@ -28,18 +28,24 @@ class Issue(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """How a sink is paced: ``interval`` seconds between pictures, None for as fast as they come."""
+    """How a sink is paced: ``interval`` seconds between pictures, None for as fast as they come.
+
+    ``patience`` is how long, in seconds, a picture may be shown before it is issued again: two intervals if
+    left out, for readers that count on the cadence; longer for those that read timestamps, because a repeat
+    makes the frame that it stood in for too late.
+    """
 
     interval: Fraction | None = None
     slate: Slate | None = None
+    patience: Fraction | None = None
 
 
 class SinkPacer:
     """Takes from a sink's mailbox what shall be shown now.
 
-    With an interval, the last picture is issued again when no new one has come for two intervals, and then
-    each interval, with its media time moved on; a frame that comes with a media time already shown is dropped
-    as ``late``. Sequence numbers and media times of what is issued strictly rise.
+    With an interval, the last picture is issued again when no new one has come for as long as ``patience``
+    says, and then each interval, with its media time moved on; a frame that comes with a media time already
+    shown is dropped as ``late``. Sequence numbers and media times of what is issued strictly rise.
 
     In a panic what comes from upstream is dropped and the slate is issued at once and each interval; without
     an interval it takes the place of each frame. Without a slate nothing is issued.
@@ -63,6 +69,8 @@ class SinkPacer:
         pacing = pacing if pacing is not None else Pacing()
         self._interval = pacing.interval
         self._interval_ns = int((pacing.interval or 0) * NANOSECONDS)
+        patience = pacing.patience if pacing.patience is not None else 2 * (pacing.interval or 0)
+        self._stall_ns = int(patience * NANOSECONDS)
         self._slate = pacing.slate
         self._epoch = 0
         self._shown: RenderedFrame | None = None  # the last picture issued; it gives numbers and media time
@@ -136,7 +144,7 @@ class SinkPacer:
             margin = interval / 4 if self._stands_in else Fraction(0)
             if seconds + self._shift <= last + margin:
                 # It shows that more will come: repeats that went on now would stay ahead of them for ever.
-                self._due_ns = self._clock.now_ns() + 2 * self._interval_ns
+                self._due_ns = self._clock.now_ns() + self._stall_ns
                 self._drop("late")
                 return None
             seq = max(seq, self._shown.seq + 1)
@@ -148,7 +156,7 @@ class SinkPacer:
         self._shown = self._like = item
         self._repeatable = True
         self._stands_in = False
-        self._due_ns = self._clock.now_ns() + 2 * self._interval_ns
+        self._due_ns = self._clock.now_ns() + self._stall_ns
         return item
 
     def _issue_slate(self, like: RenderedFrame, now_ns: int) -> RenderedFrame | None:

@@ -39,12 +39,12 @@ def slate(like: RenderedFrame) -> RenderedFrame:
 class Bench:
     """A pacer on a clock that only waiting moves; what it issues is noted with its time."""
 
-    def __init__(self, interval: Fraction | None = INTERVAL) -> None:
+    def __init__(self, interval: Fraction | None = INTERVAL, patience: Fraction | None = None) -> None:
         self.clock = SoloClock(now_ns=0)
         self.drops = DropCounters()
         self.panic = PanicSwitch()
         self.box: Mailbox[Any] = Mailbox(LATEST, self.clock, "render→sink", self.drops)
-        pacing = Pacing(interval, slate)
+        pacing = Pacing(interval, slate, patience)
         self.pacer = SinkPacer(self.box, self.clock, self.drops, panic=self.panic, pacing=pacing)
         self.issued: list[tuple[int, Issue, RenderedFrame]] = []
 
@@ -91,6 +91,14 @@ def test_the_last_frame_is_repeated_after_two_intervals_and_then_each() -> None:
         "picture 0"
     }
     bench.assert_rising()
+
+
+def test_a_patient_sink_gets_late_frames_and_not_their_stand_ins() -> None:
+    bench = Bench(patience=Fraction(1, 5))
+    bench.at(0, frame(0))
+    bench.at(130, frame(1))
+    assert bench.run(4) == [(0, "fresh", 0), (130, "fresh", 20), (330, "repeated", 40), (350, "repeated", 60)]
+    assert bench.drops.report() == {}
 
 
 def test_a_frame_whose_time_was_shown_is_late() -> None:
