@@ -1,6 +1,6 @@
 """Makes the picture of the README: moments of the performer beside the same moments with another face.
 
-    python tools/make_picture.py before-after.webp
+python tools/make_picture.py before-after.webp
 """
 
 import argparse

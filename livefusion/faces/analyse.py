@@ -99,6 +99,7 @@ class AnalyseStage:
         settings: FaceSettings | None = None,
         *,
         detect_guard_ns: int = DETECT_GUARD_NS,
+        known: tuple[FaceTrack, ...] = (),
     ) -> None:
         self._device = device
         self._make_eyes = make_eyes
@@ -107,10 +108,15 @@ class AnalyseStage:
         self._guard_ns = detect_guard_ns
         self._stream = device.stream("analyse")
         self._eyes: Eyes | None = None
-        self._tracks: tuple[FaceTrack, ...] = ()
+        self._tracks = known
         self._counts = FaceCounts()
         self._base = FaceCounts()
         self._looks = 0
+
+    @property
+    def tracks(self) -> tuple[FaceTrack, ...]:
+        """The faces of the last frame, for a stage that takes over from this one; from any thread."""
+        return self._tracks
 
     @property
     def counts(self) -> FaceCounts:
@@ -118,9 +124,10 @@ class AnalyseStage:
         return self._counts
 
     def open(self, context: StageContext) -> None:
-        """Load the networks and start the detector's thread, knowing no face."""
+        """Load the networks and start the detector's thread, knowing where faces were before a failure."""
         self._base, self._looks = self._counts, 0
         self._roster = Roster(self._settings, Judge(self._settings.presence, self._pose))
+        self._roster.resume([track.box for track in self._tracks])
         self._recognition = Recognition(self._pose)
         self._cuts = CutDetector()
         self._trust = Trust()
@@ -143,7 +150,7 @@ class AnalyseStage:
         self._answer(eyes, item, decisive and submitted is not None)
         # A face that was lost may be anywhere in this frame, and the last search did not see this frame.
         vouched = not doubtful or self._newest_seq >= item.seq
-        roster.settle(item.seq, item.size, self._seconds(item))
+        roster.settle(item.seq, self._seconds(item))
         read = self._recognition.update(eyes.search, item, roster.faces, roster.lost, roster.doubted)
         self._stream.wait(read)
         self._last = item
@@ -196,9 +203,15 @@ class AnalyseStage:
         return submitted
 
     def _jumped(self, frame: Frame, submitted: Submitted | None) -> bool:
-        """Whether another scene may begin here; a gap in time counts, for nobody saw what happened in it."""
-        gap = self._last is not None and frame.captured_ns - self._last.captured_ns > _LONGEST_GAP_NS
+        """Whether another scene may begin here; a gap in time counts, for nobody saw what happened in it.
+
+        A first frame begins one too, but who was known before a failure of the stage is still expected.
+        """
         cut = submitted is not None and self._cuts(submitted.thumbnail)
+        if self._last is None:
+            self._trust.new_scene(frame.seq)
+            return True
+        gap = frame.captured_ns - self._last.captured_ns > _LONGEST_GAP_NS
         if cut or gap:
             self._trust.new_scene(frame.seq)
             self._roster.jump(frame.seq)

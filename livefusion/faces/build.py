@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from livefusion.core.color import ColorInfo
+from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
 from livefusion.core.settings import FaceSettings
@@ -52,8 +53,9 @@ def build_analyse_stage(
     networks: Networks | None = None,
     *,
     detect_guard_ns: int = DETECT_GUARD_NS,
+    known: tuple[FaceTrack, ...] = (),
 ) -> AnalyseStage:
-    """A stage that loads its networks when it first opens.
+    """A stage that loads its networks when it first opens; ``known`` are faces that another one followed.
 
     ``ModelError`` if the canonical mesh is missing or damaged; the networks' errors come from ``open``.
     """
@@ -69,7 +71,7 @@ def build_analyse_stage(
         return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
 
     pose = PoseEstimator.from_registry(at_hand.models)
-    return AnalyseStage(device, make_eyes, pose, settings, detect_guard_ns=detect_guard_ns)
+    return AnalyseStage(device, make_eyes, pose, settings, detect_guard_ns=detect_guard_ns, known=known)
 
 
 def _warm_up(

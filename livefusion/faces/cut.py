@@ -31,14 +31,14 @@ class CutDetector:
         self._last, self._usual = None, 0.0
 
     def __call__(self, grey: npt.NDArray[np.float32]) -> bool:
-        """True if the (height, width) picture, 0–255, begins a scene; the first one does."""
+        """True if the (height, width) picture, 0–255, begins another scene than the last one was of."""
         # What the detector sees is averaged already: every third pixel is enough to average again.
         thumbnail = cv2.resize(
             np.ascontiguousarray(grey[::3, ::3]), (_COLUMNS, _ROWS), interpolation=cv2.INTER_AREA
         ).astype(np.float32)
         last, self._last = self._last, thumbnail
         if last is None:
-            return True
+            return False
         change = float(np.abs(thumbnail - last).mean())
         cut = change > max(_LEAST_CHANGE, _TIMES_USUAL * self._usual) and not _same_structure(last, thumbnail)
         self._usual += (_MEMORY_OF_CUTS if cut else _MEMORY) * (change - self._usual)

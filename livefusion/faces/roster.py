@@ -4,6 +4,7 @@ The rule behind all of it: a face that was once known stays covered until a sear
 vouches that it is gone.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from livefusion.core.face import FaceObservation, TrackState
@@ -84,6 +85,13 @@ class Roster:
         self.judge = replace(self.judge, presence=settings.presence)
         for face in self.faces:
             face.smoother.parameters = OneEuroParameters.of_smoothing(settings.smoothing)
+
+    def resume(self, boxes: Sequence[Box]) -> None:
+        """Take up faces that another roster followed: covered until they are found or vouched to be gone."""
+        born = self.born
+        self._sights = [Sight(None, box, TrackState.DOUBTFUL) for box in boxes]
+        self.settle(-1, 0.0)
+        self.born = born
 
     def clear(self) -> None:
         """Forget every face."""
@@ -196,7 +204,7 @@ class Roster:
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
         return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
 
-    def settle(self, seq: int, size: Size, seconds: float) -> None:
+    def settle(self, seq: int, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
         self._part_clashes()
         note_apart(self._sights)

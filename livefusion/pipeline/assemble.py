@@ -224,7 +224,11 @@ class Pipeline:
         guard_ns = DETECT_GUARD_NS if self._pace is Pace.REALTIME else PATIENT_GUARD_NS
         self._networks = Networks(self._device, self._models)
         self._analyse = build_analyse_stage(
-            self._device, self._settings.faces, self._networks, detect_guard_ns=guard_ns
+            self._device,
+            self._settings.faces,
+            self._networks,
+            detect_guard_ns=guard_ns,
+            known=self._analyse.tracks if self._analyse else (),
         )
         return self._analyse
 

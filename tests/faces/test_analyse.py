@@ -443,6 +443,24 @@ def test_discontinuity_forgets_every_face(event: Any) -> None:
     assert theatre.show(11).trusted
 
 
+@pytest.mark.parametrize("another", [False, True])
+def test_a_stage_that_comes_back_covers_who_was_known_though_its_detector_is_blind(another: bool) -> None:
+    world = World([Person(0, (200, 200))], blind=frozenset(range(10, 60)))
+    theatre = Theatre(world)
+    for index in range(10):
+        theatre.show(index)
+    if another:  # the first one hangs, and a new one takes its place
+        eyes = Eyes(theatre.search, theatre.landmarks)
+        known = theatre.stage.tracks
+        theatre.stage = AnalyseStage(CpuDevice(), lambda stream, clock: eyes, POSE, known=known)
+    else:
+        theatre.stage.close()
+    theatre.stage.open(StageContext("analyse", SystemClock()))
+    for index in range(10, 35):
+        assert raw_faces(world, theatre.show(index), {0}) == []
+    assert theatre.stage.counts.tracks == (0 if another else 1)
+
+
 def test_fallback_keeps_the_faces_and_loses_the_trust() -> None:
     theatre = Theatre(World([Person(0, (200, 200))]))
     fresh = AnalyseStage(CpuDevice(), lambda stream, clock: theatre.stage._opened(), POSE)
