@@ -78,9 +78,11 @@ class Console:
 
     def _erase(self) -> None:
         if self._status:  # blanks, not an escape sequence: old Windows consoles would print that
-            self._err.write(f"\r{' ' * len(self._status)}\r")
+            with suppress(OSError, ValueError):
+                self._err.write(f"\r{' ' * len(self._status)}\r")
 
     def _draw(self) -> None:
         if self._status:
-            self._err.write(self._status)
-            self._err.flush()
+            with suppress(OSError, ValueError):
+                self._err.write(self._status)
+                self._err.flush()

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import warnings
+from contextlib import suppress
 
 from livefusion.cli.console import Console
 
@@ -20,8 +21,9 @@ class ConsoleHandler(logging.Handler):
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write ``livefusion: warning: TEXT``."""
-        self._console.note(f"livefusion: {record.levelname.lower()}: {self.format(record)}")
+        """Write ``livefusion: warning: TEXT``; never raises, for it runs on the threads of the graph."""
+        with suppress(Exception):  # border: a log line that cannot be written must not end a stage
+            self._console.note(f"livefusion: {record.levelname.lower()}: {self.format(record)}")
 
 
 def start_logging(console: Console, verbose: int) -> None:

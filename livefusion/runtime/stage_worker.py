@@ -1,6 +1,5 @@
 """The thread of a stage: take an item, time it, process it, pass it on."""
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +8,8 @@ from livefusion.core.events import Eos, Event, Flush
 from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.services import Services
 from livefusion.runtime.stage import Drop
-from livefusion.runtime.supervisor import Supervisor
+from livefusion.runtime.supervisor import Supervisor, log_traceback
 from livefusion.runtime.worker import Generation, Owner, Worker
-
-_log = logging.getLogger(__name__)
 
 Outlet = Callable[[Any], Any]
 """Where an item or event goes next; may block."""
@@ -148,5 +145,5 @@ class StageWorker(Worker):
         try:
             return supervisor.part.fallback(item, error)
         except Exception as second:  # border: as above; the picture is lost rather than shown unsafe
-            _log.debug("fallback of %s failed", self.name, exc_info=second)
+            log_traceback(f"the fallback of {self.name}", second)
             return Drop("fallback-failed")

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,6 +16,15 @@ from livefusion.runtime.stage import StageContext
 _log = logging.getLogger(__name__)
 
 _STICKY: Final = (FormatChange, SettingsSwap)
+
+
+def log_traceback(what: str, error: BaseException) -> None:
+    """Log where an error came from, for ``-vv``.
+
+    As text: a handler that keeps its records would keep the picture too, by the frames of the traceback.
+    """
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("traceback of %s\n%s", what, "".join(traceback.format_exception(error)).rstrip())
 
 
 class Record:
@@ -37,9 +47,8 @@ class Record:
             self._kinds.setdefault(kind, f"{kind}: {error}")
             retry_ns = self._failures.failed(self.clock.now_ns())
         self.tally.add("failures")
-        # As text: a handler that keeps its records would keep the picture too, by the error's traceback.
         _log.log(logging.ERROR if first else logging.DEBUG, "%s failed: %s: %s", self.name, kind, str(error))
-        _log.debug("traceback of %s", self.name, exc_info=error)
+        log_traceback(self.name, error)
         return retry_ns
 
     def remember(self, event: Event) -> None:

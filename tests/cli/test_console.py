@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
+from livefusion.cli.logs import ConsoleHandler
 from livefusion.core.errors import OutputError
 
 pytestmark = pytest.mark.unit
@@ -69,3 +71,19 @@ def test_a_closed_stream_does_not_lend_its_number_to_a_file(closed: str, tmp_pat
     )
     assert end.returncode == 0
     assert int((tmp_path / "out").read_text()) > 2
+
+
+@pytest.mark.parametrize("template", ["text %s", "text %d"])
+def test_a_log_line_that_cannot_be_written_ends_nothing(template: str) -> None:
+    err = io.StringIO()
+    handler = ConsoleHandler(Console(io.StringIO(), err))
+    err.close()
+    handler.emit(logging.LogRecord("livefusion", logging.ERROR, __file__, 1, template, ("x",), None))
+
+
+def test_a_status_line_on_a_closed_stream_is_no_fault() -> None:
+    err = io.StringIO()
+    console = Console(io.StringIO(), err)
+    err.close()
+    console.status("running")
+    console.status("")

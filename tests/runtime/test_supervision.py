@@ -341,8 +341,14 @@ class Picture(ScriptedItem):
 
 
 @pytest.mark.parametrize("fault", [None, Fault.RAISE, Fault.FALLBACK, Fault.DROP])
-def test_no_thread_holds_a_picture_while_it_waits(fault: Fault | None) -> None:
-    """The slot of a picture goes back to its pool with the last reference, so a stale one costs a slot."""
+def test_no_thread_holds_a_picture_while_it_waits(
+    fault: Fault | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The slot of a picture goes back to its pool with the last reference, so a stale one costs a slot.
+
+    Not even a log handler may hold one that keeps all its records.
+    """
+    caplog.set_level(logging.DEBUG, "livefusion")
 
     class Forgetting(MemorySink):
         def write(self, item: Any) -> None:
