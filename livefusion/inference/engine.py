@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 
 from livefusion.core.errors import DeviceError, MachineError, ModelError
 
-_INSTALL = "install it with `uv run --extra cpu …` or `pip install 'livefusion[cpu]'`"
+_INSTALL = "start with `uv run --extra cpu livefusion …`, which installs it"
 _ONE_OF_TWO = "uninstall both, then install one of the extras cpu and cuda"
 
 CPU_PROVIDER = "CPUExecutionProvider"
@@ -25,12 +26,14 @@ def onnxruntime() -> Any:
     """Import ONNX Runtime once (75 ms) and return the module.
 
     Raises MachineError when it is missing, broken or installed twice over: onnxruntime and onnxruntime-gpu
-    write the same files, and whichever came last wins silently.
+    write the same files, and whichever came last wins silently. Its telemetry is off, which has to be said
+    before the import: that alone wrote a device's id and the path of Python to the user's cache folder.
     """
     if _is_installed("onnxruntime") and _is_installed("onnxruntime-gpu"):
         raise MachineError(
             "onnxruntime and onnxruntime-gpu are both installed and overwrite each other", _ONE_OF_TWO
         )
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         module = importlib.import_module("onnxruntime")
     except ImportError as error:

@@ -5,6 +5,9 @@ for YuNet and SFace, the float32 networks whose weights were dequantised before 
 """
 
 import importlib
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -199,7 +202,7 @@ def test_a_missing_engine_is_named(monkeypatch: pytest.MonkeyPatch, error: Impor
     monkeypatch.setattr(importlib, "import_module", refuse)
     with pytest.raises(MachineError, match=message) as caught:
         engine.onnxruntime()
-    assert "pip install" in caught.value.remedy
+    assert "uv run --extra cpu" in caught.value.remedy
 
 
 @pytest.mark.usefixtures("fresh_engine")
@@ -223,3 +226,11 @@ def test_a_stream_is_handed_to_the_provider(monkeypatch: pytest.MonkeyPatch) -> 
         engine.CUDA_PROVIDER,
         {"device_id": "1", "user_compute_stream": "77"},
     )
+
+
+def test_onnxruntime_writes_no_telemetry(tmp_path: Path) -> None:
+    home = {name: str(tmp_path) for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_CACHE_HOME")}
+    variables = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    code = "from livefusion.inference import ModelRegistry, Session; Session(ModelRegistry.load()['sface'])"
+    subprocess.run([sys.executable, "-c", code], env=variables | home, check=True)
+    assert list(tmp_path.rglob("*")) == []
