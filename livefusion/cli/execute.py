@@ -28,6 +28,8 @@ def execute(settings: Settings, console: Console) -> None:
     check_files(settings)
     library = IdentityLibrary()
     settings = with_consent(settings, library.names(), console)
+    if not settings.safety.badge:
+        _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")
     pipeline = Pipeline(settings, library=library)
     is_complete = False
     try:

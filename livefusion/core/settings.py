@@ -79,7 +79,7 @@ class SafetySettings(Snapshot):
     hold_frames: Annotated[int, Field(ge=1, le=300)] = 15
     """Longest hold, in frames; then the slate is shown."""
     badge: bool = True
-    """Write "AI MODIFIED" on every picture."""
+    """Write "AI MODIFIED" on every picture; without it, saying so is up to you."""
 
 
 class Settings(Snapshot):

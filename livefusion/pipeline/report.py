@@ -46,6 +46,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "input": _input(facts, graph),
         "device": {"name": facts.device, "fallbacks": [asdict(fallback) for fallback in facts.fallbacks]},
         "engine": _engine(facts),
+        "badge": facts.settings.safety.badge,
         "frames": _frames(facts, graph),
         "latency_ms": _latency(graph),
         "fps": _fps(facts, graph),

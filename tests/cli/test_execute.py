@@ -160,6 +160,14 @@ def test_however_a_run_ends_it_is_stopped_and_reported(
     assert "299 of 300 frames" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("flag", ["--badge", "--no-badge"])
+def test_a_picture_without_a_mark_is_mentioned_once(
+    flag: str, pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*RUN, flag]) == 0
+    assert capsys.readouterr().err.count("the picture is not marked") == (flag == "--no-badge")
+
+
 @pytest.mark.parametrize("flag", ["--report", "--trace"])
 def test_a_folder_that_is_not_there_is_found_out_before_the_run(
     flag: str, pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]

@@ -51,6 +51,18 @@ def test_a_file_is_swapped_frame_by_frame(clip: Path, tmp_path: Path) -> None:
         assert sum(1 for _ in made.decode(video=0)) == FRAMES
 
 
+@pytest.mark.parametrize(("badge", "suffix"), [(True, "mp4"), (False, "mp4"), (False, "mkv")])
+def test_a_recording_says_what_it_is_with_a_badge_or_without(
+    clip: Path, tmp_path: Path, badge: bool, suffix: str
+) -> None:
+    output = tmp_path / f"out.{suffix}"
+    report = run(Settings(input=str(clip), output=(str(output),), safety=SafetySettings(badge=badge)))
+    assert report["badge"] is badge
+    with av.open(str(output)) as made:
+        comment = {key.lower(): value for key, value in made.metadata.items()}["comment"]
+    assert comment == "AI MODIFIED: faces in this video were changed by LiveFusion"
+
+
 def test_the_report_names_where_each_network_ran(clip: Path) -> None:
     models = run(Settings(input=str(clip), output=("null:",)))["engine"]["models"]
     assert {model["name"] for model in models} >= {"yunet", "face_landmarks", "sface"}

@@ -14,6 +14,9 @@ from livefusion.media.sinks.soundtrack import Soundtrack
 
 _log = logging.getLogger(__name__)
 
+COMMENT = "AI MODIFIED: faces in this video were changed by LiveFusion"
+"""What the container of every recording says of it, with a badge in the picture or without."""
+
 
 class Recording:
     """Takes encoded packets with the input's media time and stores them counted from the first picture.
@@ -28,6 +31,7 @@ class Recording:
         self._origin: Timestamp | None = None
         self._last: Timestamp | None = None
         self._container: Any = av.open(f"file:{path}", "w", format=muxer, options=dict(options))
+        self._container.metadata["comment"] = COMMENT
         size = output.size
         self._stream: Any = self._container.add_mux_stream(
             codec, rate=output.fps, width=size.width, height=size.height
