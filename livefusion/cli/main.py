@@ -105,10 +105,10 @@ def _end(error: BaseException, console: Console, debug: bool) -> int:
             status, problem = error.exit_status, str(error)
         case ModuleNotFoundError() if error.name and not error.name.startswith("livefusion"):
             status = MachineError.exit_status
-            problem = f"the package {error.name} is missing: pip install 'livefusion[cpu]'"
+            problem = f"the package {error.name} is missing: start with `uv run --extra cpu livefusion …`"
         case _:
             status = LiveFusionError.exit_status
-            problem = f"a fault of LiveFusion itself, {type(error).__name__}: {error}: --debug shows where"
+            problem = f"a fault of LiveFusion itself, {type(error).__name__} ({error}): --debug shows where"
     said = console.said(problem)
     if debug:
         console.note("".join(traceback.format_exception(error)).rstrip())

@@ -28,7 +28,7 @@ def summary(report: Report) -> str:
 def warnings(report: Report, said: Callable[[str], bool]) -> Iterator[str]:
     """Raw frames, pictures without faces, stages and outputs that failed, a line each.
 
-    ``said`` tells which errors of outputs the user has read already.
+    ``said`` tells which errors the user has read already.
     """
     frames = report["frames"]
     if frames["raw"]:
@@ -37,12 +37,10 @@ def warnings(report: Report, said: Callable[[str], bool]) -> Iterator[str]:
         yield "no face was found: come closer, face the camera, and give it light"
     for name, stage in report["stages"].items():
         if stage["failures"]:
-            cause = f": {stage['errors'][0]}" if stage["errors"] else ""
-            yield f"{name} failed {stage['failures']} times, and its pictures were covered{cause}"
+            errors = stage["errors"] or [f"{name} failed, and its pictures were covered meanwhile"]
+            yield from (error for error in errors if not said(error))
     for output in report["outputs"]:
-        for error in output["errors"]:
-            if not said(error):
-                yield f"{output['uri'].rstrip(':')}: {error}"
+        yield from (error for error in output["errors"] if not said(error))
 
 
 def _output(output: Report) -> str:

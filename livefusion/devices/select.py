@@ -39,5 +39,5 @@ def open_device(name: str) -> Selection:
     if name == "auto":
         return Selection(CpuDevice(), (Fallback("cuda", "cpu", _NO_CUDA),))
     if _CUDA.fullmatch(name):
-        raise DeviceError(f"{name} cannot be used: {_NO_CUDA}", "use --device cpu")
+        raise DeviceError(f"{name} cannot be used, because {_NO_CUDA}", "use --device cpu")
     raise SettingsError(f"{name!r} is no device", "use auto, cpu, cuda or cuda:N")

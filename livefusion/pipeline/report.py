@@ -142,7 +142,11 @@ def _fps(facts: Facts, graph: GraphSnapshot | None) -> dict[str, float]:
 def _output(name: str, output: Output, graph: GraphSnapshot | None) -> dict[str, Any]:
     stats = output.stats
     sink: SinkSnapshot | None = graph.sinks.get(name) if graph else None
-    errors = list(dict.fromkeys([*(sink.errors if sink else ()), *stats.errors]))
+    told = sink.errors if sink else ()
+    errors = [
+        *told,
+        *(error for error in dict.fromkeys(stats.errors) if not any(error in one for one in told)),
+    ]
     return {
         "uri": redact(stats.uri or name),
         "frames": sink.frames if sink else stats.frames,

@@ -206,6 +206,6 @@ class Lifecycle:
 def _typed(worker: Worker, error: BaseException) -> LiveFusionError:
     if isinstance(error, LiveFusionError):
         return error
-    fault = GraphError(f"{worker.name} failed: {type(error).__name__}: {error}", "run it again with --debug")
+    fault = GraphError(f"{worker.name} failed ({type(error).__name__}: {error})", "run it again with --debug")
     fault.__cause__ = error
     return fault

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from livefusion.core.errors import SafetyStopError
+from livefusion.core.errors import GraphError, SafetyStopError
 from livefusion.core.events import Eos, Event
 from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.pacer import Issue, SinkPacer
@@ -47,6 +47,11 @@ class SinkWorker(Worker):
     @property
     def _limit_ns(self) -> int:
         return self._services.limits.sink_ns
+
+    def _stall(self) -> GraphError:
+        return GraphError(
+            f"the output {self.name} stopped answering", "look at the disk or the program behind it"
+        )
 
     def _after_hang(self, successor: Generation) -> None:
         if self._restart and self.hung <= self._services.limits.hung:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from livefusion.core.errors import GraphError
 from livefusion.core.events import Eos, Event
 from livefusion.runtime.services import Services
 from livefusion.runtime.stage import StageContext
@@ -36,6 +37,9 @@ class SourceWorker(Worker):
     @property
     def _limit_ns(self) -> int:
         return self._services.limits.open_ns
+
+    def _stall(self) -> GraphError:
+        raise AssertionError("a source is not watched")
 
     def _after_hang(self, successor: Generation) -> None:
         raise AssertionError("a source is not watched")

@@ -1,9 +1,10 @@
 """The thread of a stage: take an item, time it, process it, pass it on."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
-from livefusion.core.errors import SafetyStopError
+from livefusion.core.errors import GraphError, SafetyStopError
 from livefusion.core.events import Eos, Event, Flush
 from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.services import Services
@@ -21,6 +22,8 @@ class StageWorker(Worker):
     While the stage is down its ``fallback`` makes the pictures; if that raises, the item is dropped and
     counted as ``fallback-failed``.
     """
+
+    _severity = logging.WARNING  # the picture goes on, covered
 
     def __init__(
         self,
@@ -47,6 +50,12 @@ class StageWorker(Worker):
     @property
     def _limit_ns(self) -> int:
         return self._services.limits.stage_ns
+
+    def _stall(self) -> GraphError:
+        return GraphError(
+            "this machine was too busy for a while, and the picture was covered meanwhile",
+            "close other programs or choose a smaller picture",
+        )
 
     def _after_hang(self, successor: Generation) -> None:
         self._spawn(successor)

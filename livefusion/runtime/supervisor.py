@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Final
 
-from livefusion.core.errors import SafetyStopError
+from livefusion.core.errors import LiveFusionError, SafetyStopError
 from livefusion.core.events import Event, FormatChange, SettingsSwap
 from livefusion.core.timing import Clock
 from livefusion.runtime.backoff import FailureLog, RestartPolicy
@@ -30,8 +30,9 @@ def log_traceback(what: str, error: BaseException) -> None:
 class Record:
     """What outlives the instances of a part: its failures, its counts, and the events a new one must know."""
 
-    def __init__(self, name: str, clock: Clock, policy: RestartPolicy) -> None:
+    def __init__(self, name: str, clock: Clock, policy: RestartPolicy, severity: int = logging.ERROR) -> None:
         self.name = name
+        self._severity = severity
         self.clock = clock
         self.tally = Tally()
         self._lock = threading.Lock()
@@ -44,10 +45,12 @@ class Record:
         kind = type(error).__name__
         with self._lock:
             first = kind not in self._kinds
-            self._kinds.setdefault(kind, f"{kind}: {error}")
+            told = self._kinds.setdefault(kind, _told(self.name, error))
             retry_ns = self._failures.failed(self.clock.now_ns())
         self.tally.add("failures")
-        _log.log(logging.ERROR if first else logging.DEBUG, "%s failed: %s: %s", self.name, kind, str(error))
+        if first:
+            _log.log(self._severity, "%s", told)
+        _log.debug("%s failed: %s: %s", self.name, kind, str(error))
         log_traceback(self.name, error)
         return retry_ns
 
@@ -73,6 +76,13 @@ class Record:
         """One line for each kind of error, in order of their first appearance."""
         with self._lock:
             return tuple(self._kinds.values())
+
+
+def _told(name: str, error: BaseException) -> str:
+    """One line for people: an error of ours says what is wrong and what to do, a foreign one neither."""
+    if isinstance(error, LiveFusionError):
+        return str(error)
+    return f"{name} failed ({type(error).__name__}: {error})"
 
 
 class Supervisor:

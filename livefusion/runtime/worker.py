@@ -1,8 +1,9 @@
 """A thread that does one job of the graph, and that can be replaced while it hangs."""
 
+import logging
 import threading
 from abc import ABC, abstractmethod
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from livefusion.core.errors import GraphError
 from livefusion.core.events import Event
@@ -52,9 +53,12 @@ class Worker(ABC):
     on with what follows, and since only ``release`` decides who may pass something on, order is kept.
     """
 
+    _severity: ClassVar[int] = logging.ERROR
+    """How loud a failure is told."""
+
     def __init__(self, name: str, services: Services, owner: Owner) -> None:
         self.name = name
-        self.record = Record(name, services.clock, services.restarts)
+        self.record = Record(name, services.clock, services.restarts, self._severity)
         self._services = services
         self._owner = owner
         self._lock = threading.Lock()
@@ -168,8 +172,9 @@ class Worker(ABC):
     def _count_lost(self, cause: str) -> None:
         self._services.drops.add(self.name, cause)
 
+    @abstractmethod
     def _stall(self) -> GraphError:
-        return GraphError(f"{self.name} stopped answering", "look for what blocks it in the log with --debug")
+        """What the user is told when the worker hangs."""
 
     def _held(self) -> tuple[bool, int, int]:
         generation = self._generation

@@ -128,7 +128,7 @@ def test_a_wrong_request_is_one_line_and_status_2(
         (
             ZeroDivisionError("by zero"),
             1,
-            "livefusion: error: a fault of LiveFusion itself, ZeroDivisionError: by",
+            "livefusion: error: a fault of LiveFusion itself, ZeroDivisionError (by",
         ),
         (KeyboardInterrupt(), 130, "livefusion: interrupted\n"),
         (SystemExit(5), 5, ""),

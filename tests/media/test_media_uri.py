@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,3 +98,17 @@ def test_any_text_gives_a_locator_or_a_typed_error(text: str) -> None:
     for parse in (parse_input, parse_output):
         with suppress(RequestError):
             parse(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "hint"),
+    [
+        (parse_input, "performr:", "did you mean performer:?"),
+        (parse_input, "camra:0", "did you mean camera:?"),
+        (parse_output, "vcan:", "did you mean vcam:?"),
+    ],
+)
+def test_a_slip_in_a_scheme_is_guessed(parse: Callable[[str], object], text: str, hint: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        parse(text)
+    assert caught.value.remedy == hint

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from livefusion.cli.probe.virtual_camera import INSTALL_DRIVER, LOAD_FOR_BROWSERS
 from livefusion.core.color import ColorInfo, Matrix, Range
 from livefusion.core.errors import DriverError
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
@@ -101,7 +102,7 @@ def test_sends_i420_of_the_opened_size_in_webcam_colours(
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyvirtualcam", None)
-    with pytest.raises(DriverError, match=r"livefusion\[vcam\]"):
+    with pytest.raises(DriverError, match="uv run --extra cpu --extra vcam"):
         sink().open(CONTEXT)
 
 
@@ -193,3 +194,21 @@ def test_a_device_that_refuses_the_format_is_one_clear_error(shim: Path, tmp_pat
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 1
     assert last.startswith("livefusion.core.errors.DriverError: the virtual camera cannot be used")
+
+
+def test_a_machine_without_a_virtual_camera_gets_one_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("'v4l2loopback' backend: No v4l2 loopback device found at /dev/video[0-99].")
+
+    module = SimpleNamespace(Camera=refuse, PixelFormat=SimpleNamespace(I420="I420"))
+    monkeypatch.setitem(sys.modules, "pyvirtualcam", module)
+    with pytest.raises(DriverError) as caught:
+        sink().open(CONTEXT)
+    assert str(caught.value) == f"there is no virtual camera: {REMEDY}"
+    assert ": " not in REMEDY
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="v4l2loopback is Linux's")
+def test_the_sink_and_doctor_advise_the_same() -> None:
+    assert INSTALL_DRIVER in REMEDY
+    assert LOAD_FOR_BROWSERS in REMEDY

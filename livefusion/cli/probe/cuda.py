@@ -30,7 +30,9 @@ def judge_cuda(answer: Mapping[str, Any]) -> Finding:
     names = ", ".join(map(_device, answer["devices"]))
     detail = f"{names}, driver for CUDA {answer['driver'][0]}.{answer['driver'][1]}"
     if version_of("onnxruntime-gpu") is None:
-        remedy = "this installation is the one for the CPU; the one for the GPU is 'livefusion[cuda]'"
+        remedy = (
+            "this installation is the one for the CPU; that for the GPU is `uv run --extra cuda livefusion …`"
+        )
         return Finding("CUDA", State.LACKING, detail, remedy)
     return Finding("CUDA", State.OK, detail)
 

@@ -9,7 +9,7 @@ from livefusion.cli.probe.finding import Finding, State
 
 NEEDED = ("av", "filterpy", "numba", "numpy", "opencv-python-headless", "pillow", "pydantic", "scipy")
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
-_REINSTALL = "pip install --force-reinstall 'livefusion[cpu]'"
+_REINSTALL = "uv sync --extra cpu --reinstall"
 
 
 def find_packages() -> list[Finding]:
@@ -44,10 +44,10 @@ def _runtime() -> Finding:
             "ONNX Runtime",
             State.BROKEN,
             "onnxruntime and onnxruntime-gpu are both installed, and they overwrite each other's files",
-            "pip uninstall -y onnxruntime onnxruntime-gpu, then pip install 'livefusion[cpu]' or [cuda]",
+            f"{_REINSTALL}, or the same with cuda",
         )
     if not found:
-        return Finding("ONNX Runtime", State.BROKEN, "not installed", "pip install 'livefusion[cpu]'")
+        return Finding("ONNX Runtime", State.BROKEN, "not installed", "uv sync --extra cpu")
     [(name, version)] = found.items()
     return Finding("ONNX Runtime", State.OK, f"{name} {version}")
 
@@ -67,6 +67,6 @@ def _opencv_conflict() -> list[Finding]:
             "OpenCV",
             State.LACKING,
             f"{', '.join(sorted(set(others)))} lies over opencv-python-headless",
-            f"pip uninstall -y {' '.join(sorted(set(others)))}, then {_REINSTALL}",
+            _REINSTALL,
         )
     ]

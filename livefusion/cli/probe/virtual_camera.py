@@ -10,7 +10,7 @@ NAME = "virtual camera"
 LOAD_FOR_BROWSERS = 'sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="LiveFusion (AI)"'
 LOAD_FOR_OLD_ZOOM = 'sudo modprobe v4l2loopback devices=1 exclusive_caps=0 card_label="LiveFusion (AI)"'
 INSTALL_DRIVER = "sudo apt install v4l2loopback-dkms"
-INSTALL_BINDING = "pip install 'livefusion[vcam]' (pyvirtualcam is GPLv2)"
+INSTALL_BINDING = "start with `uv run --extra cpu --extra vcam livefusion …` (pyvirtualcam is GPLv2)"
 VIDEO_DEVICES = Path("/sys/devices/virtual/video4linux")
 
 

@@ -21,11 +21,14 @@ from livefusion.media.recolor import Recolorer
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
 
-_LOOPBACK = 'load the module: sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="LiveFusion"'
+_LOOPBACK = (
+    "sudo apt install v4l2loopback-dkms && "
+    'sudo modprobe v4l2loopback devices=1 exclusive_caps=1 card_label="LiveFusion (AI)"'
+)
 # What readers take for granted, because no tag reaches them.
 _WEBCAM = ColorInfo(matrix=Matrix.BT601, range=Range.LIMITED)
 _OBS = "install OBS Studio, start its virtual camera once and stop it again"
-REMEDY = _LOOPBACK if sys.platform == "linux" else _OBS
+REMEDY = f"{_LOOPBACK if sys.platform == 'linux' else _OBS}; `livefusion doctor` says more"
 """What to do where there is no virtual camera."""
 
 
@@ -94,7 +97,8 @@ class VirtualCameraSink:
             camera.close()
 
     def _failure(self, reason: str) -> DriverError:
-        text = f"the virtual camera cannot be used ({reason})"
+        is_missing = "loopback device found" in reason
+        text = "there is no virtual camera" if is_missing else f"the virtual camera cannot be used ({reason})"
         self._stats.errors.append(text)
         return DriverError(text, REMEDY)
 
@@ -105,7 +109,7 @@ def _import_pyvirtualcam() -> Any:
     except ImportError as error:
         raise DriverError(
             "virtual cameras need the package pyvirtualcam, which is under the GPL",
-            "install it with the extra: livefusion[vcam]",
+            "start with `uv run --extra cpu --extra vcam livefusion …`, which installs it",
         ) from error
     return pyvirtualcam
 

@@ -1,10 +1,12 @@
 """What INPUT and OUTPUT on the command line mean."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from livefusion.core.errors import InputError, OutputError, RequestError
+from livefusion.core.words import did_you_mean
 from livefusion.media.sinks.file import SUFFIXES
 
 INPUTS = "a video file, camera:0, camera:/dev/video0 or performer:"
@@ -67,7 +69,9 @@ def parse_input(text: str) -> InputLocator:
             return CameraLocator(rest or "0")
         case "performer":
             return PerformerLocator(rest)
-    raise InputError(f"there is no input of the kind {scheme}", f"use {INPUTS}")
+    raise InputError(
+        f"there is no input of the kind {scheme}", _hint(scheme, ("camera:", "performer:"), INPUTS)
+    )
 
 
 def parse_output(text: str) -> OutputLocator:
@@ -83,7 +87,7 @@ def parse_output(text: str) -> OutputLocator:
             return VirtualCameraLocator(rest)
         case "null":
             return NullLocator()
-    raise OutputError(f"there is no output of the kind {scheme}", f"use {OUTPUTS}")
+    raise OutputError(f"there is no output of the kind {scheme}", _hint(scheme, ("vcam:", "null:"), OUTPUTS))
 
 
 def redact(text: str) -> str:
@@ -97,6 +101,11 @@ def _split(text: str) -> tuple[str, str]:
     if match is None or (match["scheme"].lower() not in _SCHEMES and _exists(text)):
         return "", text
     return match["scheme"].lower(), match["rest"]
+
+
+def _hint(scheme: str, near: Sequence[str], known: str) -> str:
+    slip = "" if scheme in _SCHEMES else did_you_mean(f"{scheme}:", near)
+    return slip or f"use {known}"
 
 
 def _exists(text: str) -> bool:
