@@ -104,7 +104,11 @@ class FrameCarrier:
 
 @dataclass(frozen=True, slots=True)
 class RenderedFrame(FrameCarrier):
-    """A frame that is fit to leave the graph, and what it shows."""
+    """A frame that is fit to leave the graph, and what it shows.
+
+    ``stands_in`` marks a repeat or a slate, which is shown in place of a frame of the source.
+    """
 
     frame: Frame
     outcome: Outcome
+    stands_in: bool = False

@@ -29,7 +29,7 @@ from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
-from livefusion.pipeline.report import Facts, build_report
+from livefusion.pipeline.report import Facts, build_report, main_drops
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Output
@@ -166,7 +166,7 @@ class Pipeline:
         return Progress(
             fps=now.captured / now.elapsed_s if now.elapsed_s > 0 else 0.0,
             p95_ms=max((sink.residence.p95 for sink in sinks), default=0.0),
-            dropped=sum(now.dropped.values()),
+            dropped=sum(main_drops(now).values()),
             tracks=counts.tracks if counts else 0,
             device=self._device.name,
             delivered=max((sink.delivered for sink in sinks), default=0),

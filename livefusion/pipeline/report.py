@@ -95,9 +95,13 @@ def _engine(facts: Facts) -> dict[str, Any]:
 
 
 def _frames(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
-    """Counts of the output that took most frames; ``raw`` is the worst of all outputs."""
+    """Counts of the main output, the one that took most frames; ``raw`` is the worst of all outputs.
+
+    At the end of a run ``captured`` is ``delivered`` and all ``dropped``, and ``delivered`` is ``swapped``,
+    ``safe``, ``clear`` and the frames that ``--on-missing-face pass`` let through; ``repeated`` stands apart.
+    """
     sinks = graph.sinks if graph else {}
-    main = max(sinks, key=lambda name: sinks[name].delivered, default=None)
+    main = main_sink(graph) if graph else None
     output = facts.outputs.get(main) if main else None
     return {
         "captured": graph.captured if graph else 0,
@@ -105,10 +109,28 @@ def _frames(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "swapped": output.count(Outcome.SWAPPED) if output else 0,
         "safe": output.count(Outcome.SAFE) if output else 0,
         "clear": output.count(Outcome.CLEAR) if output else 0,
-        "raw": max((one.count(Outcome.RAW) for one in facts.outputs.values()), default=0),
+        "raw": max((one.raw for one in facts.outputs.values()), default=0),
         "repeated": sinks[main].repeated if main else 0,
-        "dropped": graph.dropped if graph else {},
+        "dropped": main_drops(graph) if graph else {},
     }
+
+
+def main_sink(graph: GraphSnapshot) -> str | None:
+    """The sink that took most frames."""
+    return max(graph.sinks, key=lambda name: graph.sinks[name].delivered, default=None)
+
+
+def main_drops(graph: GraphSnapshot) -> dict[str, int]:
+    """What was dropped of the frames for the main sink; what only another one missed is left out."""
+    others = [name for name in graph.sinks if name != main_sink(graph)]
+    elsewhere = {key for name in others for key in _drops_of(name, graph.dropped)}
+    return {key: count for key, count in graph.dropped.items() if key not in elsewhere}
+
+
+def _drops_of(name: str, dropped: Mapping[str, int]) -> dict[str, int]:
+    """The drops of one output alone: on the way to it from the fan-out, and its own."""
+    edges = {key: key.rpartition(":")[0] for key in dropped}
+    return {key: dropped[key] for key, edge in edges.items() if edge == name or edge.endswith(f"→{name}")}
 
 
 def _latency(graph: GraphSnapshot | None) -> dict[str, Any]:
@@ -155,7 +177,8 @@ def _output(name: str, output: Output, graph: GraphSnapshot | None) -> dict[str,
         "reconnects": sink.reconnects if sink else stats.reconnects,
         "repeated": sink.repeated if sink else 0,
         "slates": sink.slates if sink else 0,
-        "raw": output.count(Outcome.RAW),
+        "dropped": _drops_of(name, graph.dropped) if graph else {},
+        "raw": output.raw,
     }
 
 

@@ -11,15 +11,17 @@ from livefusion.runtime.stage import StageContext
 
 
 class Witness:
-    """Stands before a sink and keeps the counts of the report: ``swapped``, ``safe``, ``raw``.
+    """Stands before a sink and keeps the counts of the report: what the sink really took.
 
-    They are of what the sink really took, repeats included, so a leak is counted where it would be seen.
+    ``counts`` are of the source's frames alone, so that they add up; ``raw`` has repeats too, so that a leak
+    is counted as often as it was seen.
     """
 
     def __init__(self, sink: PictureSink) -> None:
         self._sink = sink
         self._clock: Clock = SystemClock()
         self.counts: Counter[Outcome] = Counter()
+        self.raw = 0
         self.first_swapped_ns: int | None = None
         """Monotonic time at which the first swapped picture had been written."""
 
@@ -36,7 +38,9 @@ class Witness:
     def write(self, item: RenderedFrame) -> None:
         """Pass a picture on and count it."""
         self._sink.write(item)
-        self.counts[item.outcome] += 1
+        if not item.stands_in:
+            self.counts[item.outcome] += 1
+        self.raw += item.outcome is Outcome.RAW
         if self.first_swapped_ns is None and item.outcome is Outcome.SWAPPED:
             self.first_swapped_ns = self._clock.now_ns()
 
@@ -68,8 +72,13 @@ class Output:
         return witness
 
     def count(self, outcome: Outcome) -> int:
-        """Pictures of that outcome that were written."""
+        """Frames of the source with that outcome that were written."""
         return sum(witness.counts[outcome] for witness in self._witnesses)
+
+    @property
+    def raw(self) -> int:
+        """Pictures that showed a known face as it is, repeats included."""
+        return sum(witness.raw for witness in self._witnesses)
 
     @property
     def first_swapped_ns(self) -> int | None:

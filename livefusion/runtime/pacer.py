@@ -179,7 +179,7 @@ class SinkPacer:
             epoch=self._epoch,
             trace=FrameTrace(),
         )
-        self._shown = replace(picture, frame=frame)
+        self._shown = replace(picture, frame=frame, stands_in=True)
         self._stands_in = True
         # A sink that was slow gets no burst of repeats to make up for it.
         self._due_ns = max(self._due_ns, now_ns - self._interval_ns) + self._interval_ns
@@ -193,7 +193,8 @@ class SinkPacer:
             return None
         slate = self._slate(item)
         self.issue = Issue.SLATE
-        return replace(slate, frame=replace(slate.frame, seq=item.seq, ts=item.frame.ts, epoch=item.epoch))
+        frame = replace(slate.frame, seq=item.seq, ts=item.frame.ts, epoch=item.epoch)
+        return replace(slate, frame=frame, stands_in=True)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, Flush):

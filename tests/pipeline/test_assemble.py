@@ -1,5 +1,6 @@
 """The whole graph on real pictures: file in, file out, and what the report says of it."""
 
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,14 @@ import av
 import pytest
 
 from livefusion.core.errors import InputError, OutputError, SettingsError
+from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.geometry import Size
 from livefusion.core.settings import FaceSettings, MissingFacePolicy, Pace, SafetySettings, Settings
-from livefusion.pipeline.assemble import Pipeline
+from livefusion.media.sinks.null import NullSink
+from livefusion.media.sources.file import FileSource
+from livefusion.pipeline.assemble import Parts, Pipeline
 from livefusion.pipeline.report import SCHEMA
+from livefusion.pipeline.witness import Witness
 from livefusion.testing.performer_clip import render_clip
 
 pytestmark = pytest.mark.media
@@ -26,14 +31,19 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(settings: Settings) -> dict[str, Any]:
-    pipeline = Pipeline(settings)
+def run(settings: Settings, parts: Parts | None = None) -> dict[str, Any]:
+    pipeline = Pipeline(settings, parts=parts)
     try:
         pipeline.start()
         pipeline.wait(60)
     finally:
         pipeline.stop()
     return pipeline.report()
+
+
+def require_sums(frames: dict[str, Any]) -> None:
+    assert frames["captured"] == frames["delivered"] + sum(frames["dropped"].values())
+    assert frames["delivered"] == frames["swapped"] + frames["safe"] + frames["clear"]
 
 
 def test_a_file_is_swapped_frame_by_frame(clip: Path, tmp_path: Path) -> None:
@@ -77,13 +87,15 @@ def test_one_output_that_fails_does_not_stop_the_other(clip: Path, tmp_path: Pat
     assert bad["errors"]
     assert fine["errors"] == []
     assert fine["frames"] == FRAMES
+    assert sum(bad["dropped"].values()) == FRAMES
+    assert fine["dropped"] == report["frames"]["dropped"] == {}
 
 
 def test_real_time_holds_the_cadence(clip: Path) -> None:
     settings = Settings(input=str(clip), output=("null:",), pace=Pace.REALTIME)
     frames = run(settings)["frames"]
     assert frames["captured"] == FRAMES
-    assert frames["delivered"] + sum(frames["dropped"].values()) == FRAMES
+    require_sums(frames)
     assert frames["raw"] == 0
 
 
@@ -114,3 +126,46 @@ def test_raw_frames_are_counted_where_a_face_is_shown_as_it_is(policy: MissingFa
 def test_what_cannot_run_says_why(settings: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         run(Settings(**settings))
+
+
+class Slow(NullSink):
+    """Takes its time, so that frames are skipped on the way to it alone."""
+
+    def write(self, item: RenderedFrame) -> None:
+        time.sleep(0.12)
+        super().write(item)
+
+
+class Broken(NullSink):
+    """Fails at its third picture."""
+
+    def write(self, item: RenderedFrame) -> None:
+        if self.stats.frames == 2:
+            raise OutputError("the disk is full")
+        super().write(item)
+
+
+@pytest.mark.parametrize("kinds", [(Slow,), (Slow, NullSink), (NullSink, Broken), (Slow, Broken)])
+def test_the_frames_of_the_main_output_add_up_whatever_becomes_of_the_others(
+    clip: Path, kinds: tuple[type[NullSink], ...]
+) -> None:
+    parts = Parts(
+        source=lambda device: FileSource(clip, device, pace=Pace.REALTIME),
+        sinks=[lambda device, output, kind=kind: kind() for kind in kinds],
+    )
+    report = run(Settings(pace=Pace.REALTIME), parts)
+    require_sums(report["frames"])
+    for one in report["outputs"]:
+        fresh = one["frames"] - one["repeated"] - one["slates"]
+        before = sum(count for key, count in report["frames"]["dropped"].items() if "part" not in key)
+        assert report["frames"]["captured"] == fresh + sum(one["dropped"].values()) + before
+
+
+def test_a_repeat_counts_as_no_frame_of_the_source(make_frame: Any) -> None:
+    witness = Witness(NullSink())
+    frame = make_frame()
+    for outcome in (Outcome.SWAPPED, Outcome.RAW):
+        witness.write(RenderedFrame(frame, outcome))
+        witness.write(RenderedFrame(frame, outcome, stands_in=True))
+    assert witness.counts == {Outcome.SWAPPED: 1, Outcome.RAW: 1}
+    assert witness.raw == 2
