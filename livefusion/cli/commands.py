@@ -40,11 +40,10 @@ class Command:
 
 COMMANDS = (
     Command("demo", "livefusion.cli.demo", "see it work: ten seconds from your camera, or without one"),
-    Command("run", "livefusion.cli.run", "change the faces of a camera, a file or a stream"),
+    Command("run", "livefusion.cli.run", "change the faces of a camera or a file"),
     Command("identity", "livefusion.cli.identity", "list, add or revoke the faces to put on"),
     Command("models", "livefusion.cli.models", "list or check the networks that ship with LiveFusion"),
     Command("doctor", "livefusion.cli.doctor", "what this machine has, and what to do about what it lacks"),
-    Command("bench", "livefusion.cli.bench.main", "measure what is promised, on this machine"),
     Command("bench", "livefusion.cli.bench.main", "measure what is promised, on this machine"),
     Command("settings", "livefusion.cli.settings", "every setting, as a reference page or a JSON schema"),
 )

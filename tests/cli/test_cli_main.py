@@ -48,7 +48,7 @@ def test_overview_names_every_command_and_shows_examples(
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert "examples:" in out
-    assert all(f"  {command.name} " in out for command in COMMANDS)
+    assert all(out.count(f"\n  {command.name} ") == 1 for command in COMMANDS)
     assert not err
 
 
