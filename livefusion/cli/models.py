@@ -15,25 +15,31 @@ def parser() -> CommandParser:
         "The networks that ship with LiveFusion. Nothing is ever downloaded.",
         "livefusion models check",
     )
-    made.add_argument("action", choices=("list", "check"), help="show them, or compare every file's sha256")
+    made.add_argument(
+        "action",
+        choices=("list", "check"),
+        help="show them (with -v where they come from), or compare every file's sha256",
+    )
     return made
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """List or check; ``ModelError`` if a file is missing or damaged."""
     if arguments.action == "list":
-        return _list(console)
+        return _list(console, getattr(arguments, "verbose", 0) > 0)
     return _check(console)
 
 
-def _list(console: Console) -> int:
+def _list(console: Console, with_source: bool) -> int:
     from livefusion.inference.registry import ModelRegistry
 
-    rows = [
-        (entry.name, entry.role, f"{entry.size_bytes / 1e6:.2f}", entry.licence, entry.source)
-        for entry in ModelRegistry.load().values()
-    ]
-    console.result(table(("name", "role", "MB", "licence", "source"), rows, right={2}))
+    head = ["name", "role", "MB", "licence"]
+    entries = list(ModelRegistry.load().values())
+    rows = [[entry.name, entry.role, f"{entry.size_bytes / 1e6:.2f}", entry.licence] for entry in entries]
+    if with_source:
+        head.append("source")
+        rows = [[*row, entry.source] for row, entry in zip(rows, entries, strict=True)]
+    console.result(table(head, rows, right={2}))
     return 0
 
 

@@ -12,15 +12,19 @@ from livefusion.inference.registry import ModelRegistry
 pytestmark = pytest.mark.unit
 
 
-def test_list_names_every_model_and_its_licence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "list"]) == 0
+@pytest.mark.parametrize(("flags", "more"), [([], []), (["-v"], ["source"])])
+def test_list_names_every_model_and_its_licence(
+    flags: list[str], more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "list", *flags]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["name", "role", "MB", "licence", "source"]
+    assert head.split() == ["name", "role", "MB", "licence", *more]
     entries = list(ModelRegistry.load().values())
     assert len(rows) == len(entries)
     for row, entry in zip(rows, entries, strict=True):
         assert row.startswith(entry.name)
         assert entry.licence in row
+        assert (entry.source in row) is bool(more)
 
 
 def test_check_of_what_ships(capsys: pytest.CaptureFixture[str]) -> None:
