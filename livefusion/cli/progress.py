@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 LIVE_INTERVAL = 0.25
 """Seconds between two looks at a run; Ctrl-C is heard within it on every system."""
 PLAIN_INTERVAL = 5.0
+COMPILE_SECONDS = 3.0
+"""A start that takes longer is the first one on a machine, where numba compiles for about a minute."""
 
 
 class ProgressView:
@@ -20,28 +22,36 @@ class ProgressView:
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
-        self._plain_due = clock() + PLAIN_INTERVAL
+        self._began = clock()
+        self._plain_due = self._began + PLAIN_INTERVAL
+        if console.live:
+            console.status(self._preparation())
 
     def show(self, progress: "Progress") -> None:
         """Renew the live line, or write a plain one when it is due."""
+        line = progress_line(progress) if progress.delivered else self._preparation()
         if self._console.live:
-            self._console.status(progress_line(progress))
+            self._console.status(line)
         elif self._clock() >= self._plain_due:
             self._plain_due = self._clock() + PLAIN_INTERVAL
-            self._console.note(progress_line(progress))
+            self._console.note(line)
 
     def close(self) -> None:
         """Take the live line away."""
         self._console.status("")
 
+    def _preparation(self) -> str:
+        is_long = self._clock() - self._began >= COMPILE_SECONDS
+        return f"getting ready …{' compiling for this machine, once' if is_long else ''}"
+
 
 def progress_line(progress: "Progress") -> str:
-    """``42 % · 0:12 left · 30.0 fps · p95 12.3 ms · 0 dropped · 1 face · cpu``."""
+    """``42 % · 0:12 left · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu``."""
     faces = f"{progress.tracks} face{'' if progress.tracks == 1 else 's'}"
     parts = [
         f"{progress.fps:.1f} fps",
-        f"p95 {progress.p95_ms:.1f} ms",
-        f"{progress.dropped} dropped",
+        f"delay {progress.p95_ms:.0f} ms",
+        f"{progress.dropped} skipped",
         faces,
         progress.device,
     ]
@@ -52,5 +62,5 @@ def progress_line(progress: "Progress") -> str:
             seconds = round(max(0, progress.total - progress.delivered) / progress.fps)
             parts.insert(1, f"{seconds // 60}:{seconds % 60:02} left")
     else:
-        parts.insert(0, f"{progress.delivered} frames")
+        parts.insert(0, f"{progress.delivered} pictures")
     return " · ".join(parts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from livefusion.cli.console import Console
-from livefusion.cli.progress import PLAIN_INTERVAL, ProgressView, progress_line
+from livefusion.cli.progress import COMPILE_SECONDS, PLAIN_INTERVAL, ProgressView, progress_line
 
 pytestmark = pytest.mark.unit
 
@@ -35,14 +35,14 @@ class Figures:
 @pytest.mark.parametrize(
     ("figures", "text"),
     [
-        (Figures(), "450 frames · 30.0 fps · p95 12.3 ms · 0 dropped · 1 face · cpu"),
+        (Figures(), "450 pictures · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu"),
         (
             Figures(tracks=2, total=900),
-            " 50% · 0:15 left · 30.0 fps · p95 12.3 ms · 0 dropped · 2 faces · cpu",
+            " 50% · 0:15 left · 30.0 fps · delay 12 ms · 0 skipped · 2 faces · cpu",
         ),
-        (Figures(total=900, fps=0.0, tracks=0), " 50% · 0.0 fps · p95 12.3 ms · 0 dropped · 0 faces · cpu"),
-        (Figures(total=100), "100% · 0:00 left · 30.0 fps · p95 12.3 ms · 0 dropped · 1 face · cpu"),
-        (Figures(total=0), "450 frames · 30.0 fps · p95 12.3 ms · 0 dropped · 1 face · cpu"),
+        (Figures(total=900, fps=0.0, tracks=0), " 50% · 0.0 fps · delay 12 ms · 0 skipped · 0 faces · cpu"),
+        (Figures(total=100), "100% · 0:00 left · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu"),
+        (Figures(total=0), "450 pictures · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu"),
     ],
 )
 def test_line(figures: Figures, text: str) -> None:
@@ -96,3 +96,15 @@ def test_a_line_longer_than_the_terminal_is_cut(monkeypatch: pytest.MonkeyPatch)
     err = Terminal()
     Console(io.StringIO(), err).status(progress_line(replace(Figures(), device="a long device name")))
     assert len(err.getvalue()) == 19
+
+
+def test_until_the_first_picture_it_is_getting_ready() -> None:
+    now = [0.0]
+    err = Terminal()
+    view = ProgressView(Console(io.StringIO(), err), lambda: now[0])
+    assert screen(err.getvalue()) == ["getting ready …"]
+    now[0] = COMPILE_SECONDS
+    view.show(Figures(delivered=0, fps=0.0, total=100))
+    assert screen(err.getvalue()) == ["getting ready … compiling for this machine, once"]
+    view.show(Figures(delivered=1))
+    assert screen(err.getvalue()) == [progress_line(Figures(delivered=1))]
