@@ -47,9 +47,11 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 def _play(settings: Settings, console: Console) -> None:
     from livefusion.cli.execute import execute
+    from livefusion.swap.persona import PersonaLibrary
 
+    whose = settings.source or PersonaLibrary().first.label
     what = "a performer made from a photo" if settings.input == PERFORMER else settings.input
-    console.note(f"putting {settings.source or 'the first persona'} on {what} for {settings.duration:g} s")
+    console.note(f"putting the face of {whose} on {what} for {settings.duration:g} s")
     execute(settings, console)
 
 

@@ -8,7 +8,7 @@ from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
 from livefusion.cli.preflight import check_files
 from livefusion.cli.progress import LIVE_INTERVAL, ProgressView
-from livefusion.cli.summary import summary, warnings
+from livefusion.cli.summary import details, summary, warnings
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
 from livefusion.media.paths import leads_somewhere
@@ -33,7 +33,7 @@ def execute(settings: Settings, console: Console) -> None:
     pipeline = Pipeline(settings, library=library)
     is_complete = False
     try:
-        _follow(pipeline, console)
+        _follow(pipeline, library, console)
         is_complete = True
     finally:
         _tell(pipeline.report(), settings, console, is_complete)
@@ -41,11 +41,15 @@ def execute(settings: Settings, console: Console) -> None:
 
 def _tell(report: dict[str, Any], settings: Settings, console: Console, is_complete: bool) -> None:
     """Say how a run went; what ended it early matters more than a report that cannot be written."""
+    if not is_complete and not report["frames"]["captured"]:
+        return  # it never began: there is nothing to tell, and a report would be full of zeros
     if not report["frames"]["delivered"]:
         if is_complete:
             _log.warning("no picture was written: the input ended before its first one")
     elif str(settings.report) != "-":
         console.result(summary(report))
+    for detail in details(report):
+        _log.info("%s", detail)
     for warning in warnings(report, console.said):
         _log.warning("%s", warning)
     if settings.report is None:
@@ -77,12 +81,12 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
     )
 
 
-def _follow(pipeline: Pipeline, console: Console) -> None:
+def _follow(pipeline: Pipeline, library: IdentityLibrary, console: Console) -> None:
     view = ProgressView(console)
-    if console.live:
-        console.status("getting ready …")
     try:
         pipeline.start()
+        for advice in library.advice:
+            console.note(f"livefusion: advice: {advice}")
         while not pipeline.wait(LIVE_INTERVAL):
             view.show(pipeline.progress())
     finally:

@@ -55,6 +55,11 @@ class PersonaLibrary:
         """All names, the default first."""
         return tuple(self._entries)
 
+    @property
+    def first(self) -> PersonaEntry:
+        """The one that is put on when nobody is named."""
+        return next(iter(self._entries.values()))
+
     def entry(self, name: str) -> PersonaEntry:
         """What the list says of a persona; ``IdentityError`` if there is none of that name."""
         try:

@@ -13,7 +13,14 @@ from livefusion.cli import execute as execute_module
 from livefusion.cli.console import Console
 from livefusion.cli.execute import with_consent
 from livefusion.cli.main import main
-from livefusion.core.errors import DriverError, GraphError, OutputError, SafetyStopError, SettingsError
+from livefusion.core.errors import (
+    DriverError,
+    GraphError,
+    InputError,
+    OutputError,
+    SafetyStopError,
+    SettingsError,
+)
 from livefusion.core.settings import Pace, Settings
 from livefusion.media.sources import capture
 
@@ -83,6 +90,8 @@ class FakePipeline:
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakePipeline]:
     class Library:
+        advice: tuple[str, ...] = ()
+
         def names(self) -> tuple[str, ...]:
             return ("vera",)
 
@@ -104,12 +113,12 @@ def test_a_run_starts_waits_stops_and_tells_its_figures(
     assert made.calls == ["start", "wait", "wait", "wait", "stop"]
     assert made.settings.pace is Pace.FAST
     out, err = capsys.readouterr()
-    assert (
-        "299 of 300 frames at 29.9 fps: 290 swapped, 9 covered, 0 without a face, 1 dropped, 2 repeated"
-        in out
-    )
-    assert "p50 11.2 ms, p95 14.8 ms, p99 19.0 ms (cpu, mesh, vera)" in out
-    assert "→ null: (299 frames)" in out
+    assert out.splitlines() == [
+        "300 pictures in, 299 out: 290 swapped, 9 covered, 0 without a face; 1 skipped, 2 shown again",
+        "delay 11 ms typically, at most 15 ms for 95 of 100 pictures; "
+        "29.9 pictures per second, with the face of vera",
+        "→ null: (299 pictures)",
+    ]
     assert not err
     assert json.loads(Path("report.json").read_text(encoding="utf-8")) == pipeline.document
 
@@ -120,24 +129,22 @@ def test_an_output_file_is_shown_with_its_full_path_and_size(
     Path("out.mp4").write_bytes(b"movie")
     pipeline.document["outputs"] = [{"uri": "out.mp4", "frames": 299, "bytes": 4_210_000, "errors": []}]
     assert main(RUN) == 0
-    assert f"→ {Path('out.mp4').resolve()} (299 frames, 4.2 MB)" in capsys.readouterr().out
+    assert f"→ {Path('out.mp4').resolve()} (299 pictures, 4.2 MB)" in capsys.readouterr().out
 
 
 def test_what_must_not_be_overlooked_is_a_warning(
     pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipeline.document = report(raw=3, clear=299)
-    pipeline.document["device"]["fallbacks"] = [{"wanted": "nvenc", "got": "x264", "reason": "no GPU"}]
     pipeline.document["stages"]["render"] = {
         "failures": 2,
         "errors": ["this machine was too busy: close others"],
     }
     pipeline.document["outputs"][0]["errors"] = ["disk full"]
     assert main(RUN) == 0
-    out, err = capsys.readouterr()
-    assert "\nx264 instead of nvenc: no GPU\n" in out
+    err = capsys.readouterr().err
     assert err.splitlines() == [
-        "livefusion: warning: 3 frames show a known face unaltered",
+        "livefusion: warning: 3 pictures show a known face unaltered",
         "livefusion: warning: no face was found: come closer, face the camera, and give it light",
         "livefusion: warning: this machine was too busy: close others",
         "livefusion: warning: disk full",
@@ -160,7 +167,50 @@ def test_however_a_run_ends_it_is_stopped_and_reported(
     assert main([*RUN, "--report", "report.json"]) == status
     assert pipeline.made[0].calls == ["start", "wait", "stop"]
     assert Path("report.json").is_file()
-    assert "299 of 300 frames" in capsys.readouterr().out
+    assert "300 pictures in, 299 out" in capsys.readouterr().out
+
+
+def test_a_run_that_never_began_leaves_no_report_of_zeros(pipeline: type[FakePipeline]) -> None:
+    pipeline.document = report(captured=0, delivered=0, swapped=0, safe=0, repeated=0, dropped={})
+    pipeline.errors = [InputError("there is no file clip.mp4")]
+    assert main([*RUN, "--report", "report.json"]) == 2
+    assert not Path("report.json").exists()
+
+
+@pytest.mark.parametrize("flags", [[], ["-v"]])
+def test_what_few_want_to_know_is_said_to_those_who_ask(
+    flags: list[str], pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline.document["device"]["fallbacks"] = [{"wanted": "cuda", "got": "cpu", "reason": "no GPU"}]
+    assert main([*RUN, *flags]) == 0
+    out, err = capsys.readouterr()
+    assert "cuda" not in out
+    assert ("cpu instead of cuda: no GPU" in err) is bool(flags)
+    assert ("p50 11.2 ms, p95 14.8 ms, p99 19.0 ms (cpu, mesh)" in err) is bool(flags)
+
+
+def test_an_output_that_took_nothing_is_marked(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline.document["outputs"].append({"uri": "vcam:", "frames": 0, "bytes": 0, "errors": []})
+    assert main(RUN) == 0
+    assert "✗ vcam: (nothing was written)" in capsys.readouterr().out
+
+
+def test_advice_about_photos_is_given(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute_module.IdentityLibrary, "advice", ("me.jpg: it is dark; turn on a light",))
+    assert main(RUN) == 0
+    assert "livefusion: advice: me.jpg: it is dark; turn on a light" in capsys.readouterr().err
+
+
+def test_demo_calls_the_persona_by_its_name(
+    pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "list_cameras", list)
+    assert main(["demo"]) == 0
+    assert "putting the face of Alex on a performer made from a photo for 10 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--badge", "--no-badge"])
