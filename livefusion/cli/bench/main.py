@@ -30,15 +30,26 @@ SCENARIOS = {
     "faults": "stages that raise, stall and return late; panic",
     "soak": "memory over ten minutes (only when named)",
 }
+WORDS = {
+    "residence": "milliseconds from the capture of a frame until an output is handed it",
+    "with encoding": "the same until the output has written it",
+    "p50, p95, p99": "half, 95 and 99 of 100 frames took no longer",
+    "null stages": "stages that do nothing: what is left is the cost of threads and hand-overs",
+    "slope": "how much the delay grows in a minute; of runs under 30 s it is not judged",
+    "covered, raw": "frames with a blurred face, and frames that show the real one",
+    "cosine": "how alike two faces are to a recognition network, 1 is the same picture",
+}
 DEFAULT = tuple(name for name in SCENARIOS if name != "soak")
 
 
 def parser() -> CommandParser:
     """The parser of ``livefusion bench``."""
     scenarios = "\n".join(f"  {name:<8} {what}" for name, what in SCENARIOS.items())
+    words = "\n".join(f"  {word:<13} {meaning}" for word, meaning in WORDS.items())
     made = CommandParser(
         "livefusion bench",
-        f"Measure what is promised, on this machine; leave it alone meanwhile.\n\nscenarios:\n{scenarios}",
+        "Measure what is promised, on this machine; leave it alone meanwhile.\n\n"
+        f"scenarios:\n{scenarios}\n\nwords in the table:\n{words}",
         "livefusion bench live --seconds 20 --json figures.json",
     )
     made.add_argument("scenarios", metavar="SCENARIO", nargs="*", help="which; all but soak if none is named")
