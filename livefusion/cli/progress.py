@@ -13,7 +13,7 @@ LIVE_INTERVAL = 0.25
 """Seconds between two looks at a run; Ctrl-C is heard within it on every system."""
 PLAIN_INTERVAL = 5.0
 COMPILE_SECONDS = 3.0
-"""A start that takes longer is the first one on a machine, where numba compiles for about a minute."""
+"""A start that takes longer is the first one on a machine, where numba has to compile."""
 
 
 class ProgressView:
