@@ -192,7 +192,10 @@ def test_errors_are_logged_once_a_kind(caplog: pytest.LogCaptureFixture) -> None
     )
 
 
-def test_a_stage_that_hangs_is_replaced_and_what_it_gives_back_later_is_ignored() -> None:
+def test_a_stage_that_hangs_is_replaced_and_what_it_gives_back_later_is_ignored(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
     plan = FaultPlan({1: Fault.STALL})
     stages: list[FailingStage] = []
 
@@ -219,6 +222,13 @@ def test_a_stage_that_hangs_is_replaced_and_what_it_gives_back_later_is_ignored(
     assert hand.sink.seqs == [0, 2, 3]
     assert figures.dropped == {"render:stalled": 1}
     assert (figures.stages["render"].late, figures.stages["render"].restarts) == (1, 1)
+    assert figures.stages["render"].errors == (
+        "this machine was too busy for a while, and the picture was covered meanwhile: "
+        "close other programs or choose a smaller picture",
+    )
+    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+        ("WARNING", figures.stages["render"].errors[0])
+    ]
     assert stages[1].events[0] == settings  # the new instance knows the settings of the old one
 
 
