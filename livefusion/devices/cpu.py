@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -50,7 +51,14 @@ class CpuStream:
 
 
 class CpuDevice:
-    """Runs every operator where it is launched, with the ``cpu`` bodies."""
+    """Runs every operator where it is launched, with the ``cpu`` bodies.
+
+    OpenCV then works on its caller's thread, in the whole process: its pool makes a call of 50 µs wait for a
+    core that another stage is using.
+    """
+
+    def __init__(self) -> None:
+        cv2.setNumThreads(1)
 
     @property
     def name(self) -> str:

@@ -1,8 +1,10 @@
 """The stage that knows the faces of every frame, and whether that is all of them."""
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from livefusion.core.events import Discontinuity, Event, Flush, FormatChange, SettingsSwap
@@ -15,6 +17,7 @@ from livefusion.devices.device import Device, Stream
 from livefusion.faces.cut import CutDetector
 from livefusion.faces.detector_worker import Detection, Submitted
 from livefusion.faces.judge import NO_FACE, Judge
+from livefusion.faces.kalman import LIBRARY
 from livefusion.faces.landmarks import FaceMesh
 from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.recognise import Questions, Recognition
@@ -30,6 +33,7 @@ turned looks on an idle machine; on a busy one a late frame is better than a blu
 _MOST_PASSES = 5
 _SETTLED_ROLL = math.radians(5)
 _LONGEST_GAP_NS = 500_000_000
+_LONGEST_TURN_S = 0.1
 
 
 class Searching(Questions, Protocol):
@@ -109,6 +113,7 @@ class AnalyseStage:
         self._stream = device.stream("analyse")
         self._eyes: Eyes | None = None
         self._tracks = known
+        self._idle = threading.Event()
         self._counts = FaceCounts()
         self._base = FaceCounts()
         self._looks = 0
@@ -135,9 +140,18 @@ class AnalyseStage:
         self._last: Frame | None = None
         self._since_search = 0
         self._eyes = self._make_eyes(self._stream, context.clock)
+        # Only now: imported at the same time as numba it would hold the first picture back by half a second.
+        LIBRARY.load_beside(partial(self._idle.wait, _LONGEST_TURN_S))
 
     def process(self, item: Frame) -> AnalysedFrame | Drop:
         """The faces of a frame."""
+        self._idle.clear()
+        try:
+            return self._analyse(item)
+        finally:
+            self._idle.set()
+
+    def _analyse(self, item: Frame) -> AnalysedFrame:
         eyes, roster = self._opened(), self._roster
         self._trust.frame(item.seq)
         submitted = self._search(eyes, item)

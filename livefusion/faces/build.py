@@ -16,7 +16,6 @@ from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.embed import LiveRecogniser
-from livefusion.faces.kalman import LIBRARY
 from livefusion.faces.landmarks import Landmarker
 from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.roi import Roi
@@ -66,8 +65,6 @@ def build_analyse_stage(
         detector = LiveDetector(device, at_hand["yunet"])
         recogniser = LiveRecogniser(device, at_hand["sface"])
         _warm_up(device, stream, detector, landmarker, recogniser)
-        # Only now: imported at the same time as numba it would hold the first picture back by half a second.
-        LIBRARY.load_beside()
         return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
 
     pose = PoseEstimator.from_registry(at_hand.models)

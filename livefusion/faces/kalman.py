@@ -1,6 +1,8 @@
 """The motion model of SORT: one constant-velocity Kalman filter a box (Bewley et al., "SORT", ICIP 2016)."""
 
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +30,15 @@ class FilterLibrary:
         self._filter_type: Any = None
         self._loading = False
 
-    def load_beside(self) -> None:
-        """Import it on a thread of its own; until that is done ``filter_type`` gives None."""
+    def load_beside(self, wait_for_turn: Callable[[], object]) -> None:
+        """Import it on a thread of its own, which calls ``wait_for_turn`` again and again.
+
+        Until that is done ``filter_type`` gives None.
+        """
         if self._filter_type is None and not self._loading:
             self._loading = True
-            threading.Thread(target=self._load_gently, name="filterpy", daemon=True).start()
+            work = partial(self._load_gently, wait_for_turn)
+            threading.Thread(target=work, name="filterpy", daemon=True).start()
 
     def filter_type(self) -> Any | None:
         """``filterpy.kalman.KalmanFilter``; None while it is loaded beside."""
@@ -40,8 +46,8 @@ class FilterLibrary:
             self._load()
         return self._filter_type
 
-    def _load_gently(self) -> None:
-        with gentle_imports():
+    def _load_gently(self, wait_for_turn: Callable[[], object]) -> None:
+        with gentle_imports(wait_for_turn):
             self._load()
 
     def _load(self) -> None:
