@@ -16,6 +16,10 @@ from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
 
 
+LEAST_OPACITY = 0.5
+"""A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderPlan:
     """What to make of the faces: an immutable snapshot, read once a frame and switched by reference."""
@@ -62,7 +66,7 @@ class RenderStage:
         seen = [track for track in item.tracks if track.state is TrackState.SEEN]
         for track in seen:
             self._swap(frame, track, plan)
-        return self._leave(frame, covered, plan, _outcome(seen, item, covered))
+        return self._leave(frame, covered, plan, _outcome(seen, item, covered, plan.swap.opacity))
 
     def fallback(self, item: AnalysedFrame, error: BaseException | None) -> RenderedFrame | Drop:
         """Cover the whole picture: the swap may have stopped half-way through it."""
@@ -105,8 +109,8 @@ class RenderStage:
         return RenderedFrame(rendered, outcome)
 
 
-def _outcome(seen: list[FaceTrack], item: AnalysedFrame, covered: Covered) -> Outcome:
-    if not covered.hidden:
+def _outcome(seen: list[FaceTrack], item: AnalysedFrame, covered: Covered, opacity: float) -> Outcome:
+    if not covered.hidden or (seen and opacity < LEAST_OPACITY):
         return Outcome.RAW
     if len(seen) < len(item.tracks):
         return Outcome.SAFE

@@ -159,4 +159,6 @@ def test_a_plan_is_switched_between_two_frames(make_frame: FrameMaker, identity:
     rig = Rig(make_frame, identity, badge=False)
     rig(track(1, FACE))
     rig.plan = RenderPlan(identity, rig.plan.swap.model_copy(update={"opacity": 0.0}), rig.plan.safety)
-    assert rig.kept(rig(track(1, FACE)), FACE) == 1
+    rendered = rig(track(1, FACE))
+    assert rig.kept(rendered, FACE) == 1
+    assert rendered.outcome is Outcome.RAW
