@@ -15,7 +15,6 @@ from livefusion.pipeline.slate import SlateShelf
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
 
-
 LEAST_OPACITY = 0.5
 """A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
 
