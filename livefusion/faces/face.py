@@ -1,5 +1,8 @@
 """One face as the tracker follows it: what was last known of it, and how it is doubted."""
 
+from collections import deque
+from functools import reduce
+
 from livefusion.core.face import FaceObservation, FaceTrack, Landmarks, TrackState
 from livefusion.core.geometry import Box, Size
 from livefusion.faces.landmarks import FaceMesh
@@ -13,6 +16,9 @@ _MOST_GROWTH = 1.6
 # The motion of a face that is no longer measured is a guess; it is not followed further than so many face
 # sizes from where the face was last seen. Whoever turns up elsewhere is found by the detector in that frame.
 _FURTHEST = 1.5
+# Before a face is lost behind another one, its mesh is dragged onto that one for up to so many frames: where
+# it was before that, a cheek of it may still be seen.
+_TRAIL = 20
 # The speed of a face that was seen in fewer frames than that is believed in proportion.
 _SPEED_KNOWN = 15
 
@@ -44,6 +50,7 @@ class Face:
         """It was once seen beside another face, so it is a face of its own."""
         self.seen_seq = -1
         self.looks_left_out = -1
+        self._trail: deque[Box] = deque([box], maxlen=_TRAIL)
 
     @property
     def id(self) -> int:
@@ -75,10 +82,15 @@ class Face:
     def see(self, seq: int, box: Box, mesh: FaceMesh | None, state: TrackState) -> None:
         """Take note of a sight of it."""
         self.seen_seq, self.box, self.state = seq, box, state
+        self._trail.append(box)
         self.absent = self.orphan = False
         self.sights += 1
         self.mesh = mesh or self.mesh
         self.landmarks = None if mesh is None else mesh.landmarks
+
+    def forget_trail(self) -> None:
+        """Where it was before does not tell where it is now."""
+        self._trail = deque([self.box], maxlen=_TRAIL)
 
     def miss(self) -> None:
         """It was not seen in this frame."""
@@ -87,11 +99,12 @@ class Face:
         self.smoother.reset()
 
     def covered(self, size: Size) -> Box:
-        """The box that surely holds it: the one seen, or where it was and where it is expected, grown."""
+        """The box that surely holds it: the one seen, or where it was lately and is expected, grown."""
         if self.state is TrackState.SEEN:
             return self.box
         factor = min(1.0 + _GROWTH * self.sort.misses, _MOST_GROWTH)
-        grown = hull(self.box, self.expected).grown(factor)
+        places = self._trail if self.state is TrackState.PREDICTED else (self.box,)
+        grown = reduce(hull, places, self.expected).grown(factor)
         return grown if grown.clipped(size).area > 0 else self.box
 
     def track(self, size: Size, person: int | None) -> FaceTrack:

@@ -104,6 +104,7 @@ class Roster:
         for face in self.faces:
             face.smoother.reset()
             face.orphan, face.absent = True, False
+            face.forget_trail()
             face.seen_seq = max(face.seen_seq, seq - 1)
         self.doubted += [face.id for face in self.faces]
 
