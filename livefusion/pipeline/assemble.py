@@ -10,7 +10,6 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -26,7 +25,7 @@ from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.pipeline.beside import run_beside
-from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source
+from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.report import Facts, build_report, main_drops
@@ -45,8 +44,6 @@ from livefusion.swap.mesh.engine import MeshEngine
 
 ENGINES = ("auto", "mesh")
 PATIENT_GUARD_NS = 1_000_000_000
-STALL_SECONDS = Fraction(1)
-"""A recording is given no repeats before this: it keeps its frames' times, so a late one does no harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +129,8 @@ class Pipeline:
         self._graph.stage("render", self._make_render, policy)
         self._outputs = self._make_outputs(ends, output)
         for name, one in self._outputs.items():
-            pacing = Pacing(interval, self._slates.like, None if one.live else STALL_SECONDS)
-            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.live)
+            pacing = Pacing(interval, self._slates.like, one.patience)
+            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.restart)
         self._graph.start()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -245,7 +242,9 @@ class Pipeline:
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
                 make = partial(make_sink, locator, device, output, ends.input_files)
-                outputs[_unique(redact(text), outputs)] = Output(make, live=is_live(locator))
+                outputs[_unique(redact(text), outputs)] = Output(
+                    make, restart=is_live(locator), patience=patience_of(locator)
+                )
         for number, make_part in enumerate(self._parts.sinks):
             outputs[_unique(f"part {number}", outputs)] = Output(partial(make_part, device, output))
         return outputs

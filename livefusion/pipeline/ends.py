@@ -26,6 +26,9 @@ from livefusion.media.sources.uri import (
 )
 from livefusion.runtime.stage import Source
 
+STALL_SECONDS = Fraction(1)
+"""A recording is given no repeats before this: it keeps its frames' times, so a late one does no harm."""
+
 
 class PictureSource(Source, Protocol):
     """A source that knows what it will deliver before the graph is built."""
@@ -104,3 +107,8 @@ def make_sink(
 def is_live(locator: OutputLocator) -> bool:
     """Whether an output is watched as it comes: it counts on the cadence, and may be opened again."""
     return isinstance(locator, VirtualCameraLocator)
+
+
+def patience_of(locator: OutputLocator) -> Fraction | None:
+    """For how long an output may show a picture before it is given it again; None keeps the cadence."""
+    return None if is_live(locator) else STALL_SECONDS

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 
 from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
@@ -56,12 +57,19 @@ class Witness:
 class Output:
     """One output of a run, over all the sinks that were made for it: one, and one more for each new try.
 
-    ``live`` says that it is watched as it comes: it needs its cadence kept, and a sink that fails may be made
-    anew, because nothing is lost by it. Other threads may read the figures.
+    ``restart`` says that a sink that fails may be made anew, because nothing is lost by it; ``patience`` is
+    that of ``runtime.pacer.Pacing``. Other threads may read the figures.
     """
 
-    def __init__(self, make_sink: Callable[[], PictureSink], *, live: bool = False) -> None:
-        self.live = live
+    def __init__(
+        self,
+        make_sink: Callable[[], PictureSink],
+        *,
+        restart: bool = False,
+        patience: Fraction | None = None,
+    ) -> None:
+        self.restart = restart
+        self.patience = patience
         self._make_sink = make_sink
         self._witnesses: list[Witness] = []
 

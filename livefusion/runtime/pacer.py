@@ -85,10 +85,13 @@ class SinkPacer:
     def next(self) -> Any | None:
         """The picture or event to hand to the sink, waiting for it; None once the mailbox is closed."""
         while True:
-            again = self._again()
-            if again is not None:
-                return again
-            entry = self._mailbox.get(self._patience_ns())
+            # What is there comes first: to a sink slower than the interval a repeat is always due.
+            entry = self._mailbox.get(0)
+            if entry is None:
+                again = self._again()
+                if again is not None:
+                    return again
+                entry = self._mailbox.get(self._patience_ns())
             if entry is None:
                 if self._mailbox.closed:
                     return None

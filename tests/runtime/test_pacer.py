@@ -1,5 +1,6 @@
 """The sink pacer holds the cadence, and the panic switch has the last word."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -53,6 +54,13 @@ class Bench:
         action: Callable[[], object] = what if callable(what) else lambda: self.box.put(what)
         self.clock.script(ms * MS, action)
 
+    def write_for(self, ms: int) -> None:
+        """Let the sink take its time, in which things go on arriving."""
+        end_ns, pause = self.clock.now_ns() + ms * MS, threading.Condition()
+        with pause:
+            while self.clock.now_ns() < end_ns:
+                self.clock.wait(pause, end_ns - self.clock.now_ns())
+
     def run(self, count: int) -> list[tuple[int, str, int]]:
         """Issue ``count`` entries; gives (instant, kind, media time) in ms of all pictures."""
         for _ in range(count):
@@ -91,6 +99,20 @@ def test_the_last_frame_is_repeated_after_two_intervals_and_then_each() -> None:
         "picture 0"
     }
     bench.assert_rising()
+
+
+def test_a_sink_slower_than_the_cadence_still_gets_fresh_frames_and_the_end() -> None:
+    bench = Bench()
+    for number in range(10):
+        bench.at(20 * number, frame(number))
+    bench.at(200, Eos())
+    shown = []
+    for _ in range(4):
+        entry = bench.pacer.next()
+        shown.append(entry if isinstance(entry, Eos) else (str(bench.pacer.issue), entry.frame.ts.pts))
+        bench.write_for(70)
+    assert shown == [("fresh", 0), ("fresh", 60), ("fresh", 140), ("fresh", 180)]
+    assert isinstance(bench.pacer.next(), Eos)
 
 
 def test_a_patient_sink_gets_late_frames_and_not_their_stand_ins() -> None:
