@@ -203,7 +203,13 @@ class Roster:
         if state is TrackState.SEEN:
             return Sight(face, Box.around(mesh.landmarks), state, mesh, seen)
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
-        return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
+        return Sight(
+            face, seen.box, TrackState.DOUBTFUL, None, seen, rejected and not self._touches_a_face(seen.box)
+        )
+
+    def _touches_a_face(self, box: Box) -> bool:
+        """Whether a box lies on a known face: it may be somebody half hidden, in whom no mesh is found."""
+        return any(not face.rejected and box.intersection(face.expected).area > 0 for face in self.faces)
 
     def settle(self, seq: int, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""
