@@ -371,6 +371,15 @@ def test_false_boxes_are_rejected_and_doubtful_ones_covered(score: float, height
     assert theatre.landmarks.calls < 20
 
 
+def test_a_weak_box_that_lies_on_a_face_is_covered_and_never_rejected() -> None:
+    world = World([Person(0, (400, 250))], false_boxes=[(Box(330, 260, 100, 130), 0.7)])
+    theatre = Theatre(world)
+    theatre.show(0)
+    for index in range(1, 10):
+        states = [track.state for track in theatre.show(index).tracks]
+        assert states == [TrackState.SEEN, TrackState.DOUBTFUL]
+
+
 def test_a_rejected_box_that_becomes_a_face_is_covered_within_three_frames() -> None:
     world = World([Person(0, (480, 280), since=15)], false_boxes=[(Box(500, 300, 100, 130), 0.7)])
     theatre = Theatre(world)
