@@ -24,6 +24,7 @@ from livefusion.inference.registry import ModelRegistry
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
+from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
 from livefusion.pipeline.identities import IdentityLibrary
@@ -115,6 +116,8 @@ class Pipeline:
         Raises what is wrong with the input, the identity or the outputs.
         """
         settings = self._settings
+        # The first operator brings numba along, for a second: begin while the input and the face are read.
+        run_beside(partial(self._device.prepare, LETTERBOX_NV12))
         ends = self._read_ends()
         self._pace = pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         source = self._make_source(ends, pace)

@@ -14,7 +14,6 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sinks.vcam import VirtualCameraSink
 from livefusion.media.sources.camera import CameraRequest, CameraSource
 from livefusion.media.sources.file import FileSource
-from livefusion.media.sources.performer import PerformerSource
 from livefusion.media.sources.uri import (
     CameraLocator,
     FileLocator,
@@ -81,6 +80,8 @@ def open_source(locator: InputLocator, device: Device, settings: Settings, pace:
             request = CameraRequest(name, settings.picture_size, settings.fps)
             return CameraSource(request, device, duration=settings.duration)
         case PerformerLocator(options):
+            from livefusion.media.sources.performer import PerformerSource
+
             return PerformerSource(
                 f"performer:{options}",
                 device,
