@@ -76,7 +76,7 @@ class SinkWorker(Worker):
             return
         try:
             supervisor.open()
-        except Exception as error:
+        except Exception as error:  # noted here, and raised again: the graph decides what it means
             self.record.failed(error)
             raise
         finally:

@@ -53,6 +53,23 @@ def colour_transfer(
 
 
 @njit(cache=True, nogil=True)
+def _note(sums: npt.NDArray[np.int64], count: int, momentum: float, stats: npt.NDArray[np.float32]) -> None:
+    """Move the statistics towards those of ``count`` samples, given their sums and sums of squares."""
+    for channel in range(6):
+        mean = sums[channel, 0] / count
+        spread = math.sqrt(max(sums[channel, 1] / count - mean * mean, 0.0))
+        place = 2 * (channel // 3)
+        if momentum == 0.0:
+            stats[channel % 3, place] = 0.25 * mean
+            stats[channel % 3, place + 1] = 0.25 * spread
+        else:
+            stats[channel % 3, place] += (1.0 - momentum) * (0.25 * mean - stats[channel % 3, place])
+            stats[channel % 3, place + 1] += (1.0 - momentum) * (
+                0.25 * spread - stats[channel % 3, place + 1]
+            )
+
+
+@njit(cache=True, nogil=True)
 def _measure(  # noqa: PLR0917 numba takes no keyword-only arguments
     patch: npt.NDArray[np.uint8],
     luma: npt.NDArray[np.uint8],
@@ -105,20 +122,8 @@ def _measure(  # noqa: PLR0917 numba takes no keyword-only arguments
                 for channel in range(6):
                     sums[channel, 0] += values[channel]
                     sums[channel, 1] += values[channel] * values[channel]
-    if count < FEWEST_SAMPLES:
-        return
-    for channel in range(6):
-        mean = sums[channel, 0] / count
-        spread = math.sqrt(max(sums[channel, 1] / count - mean * mean, 0.0))
-        place = 2 * (channel // 3)
-        if momentum == 0.0:
-            stats[channel % 3, place] = 0.25 * mean
-            stats[channel % 3, place + 1] = 0.25 * spread
-        else:
-            stats[channel % 3, place] += (1.0 - momentum) * (0.25 * mean - stats[channel % 3, place])
-            stats[channel % 3, place + 1] += (1.0 - momentum) * (
-                0.25 * spread - stats[channel % 3, place + 1]
-            )
+    if count >= FEWEST_SAMPLES:
+        _note(sums, count, momentum, stats)
 
 
 @njit(cache=True, nogil=True)
