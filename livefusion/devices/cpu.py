@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import OutOfMemoryError
-from livefusion.devices.device import Array, Event, Operator, Stream, bytes_of
+from livefusion.devices.device import Array, Event, Operator, Stream, bytes_of, host_view
 
 ALIGNMENT = 64
 """Bytes of a cache line and of the widest vector load: arrays start on such a boundary."""
@@ -39,6 +39,11 @@ class CpuStream:
         """Name of the stream."""
         return self._name
 
+    @property
+    def handle(self) -> int:
+        """0: no library of the CPU takes a stream."""
+        return 0
+
     def record(self) -> Event:
         """The event that is always past."""
         return _PAST
@@ -65,6 +70,11 @@ class CpuDevice:
         """``cpu``."""
         return "cpu"
 
+    @property
+    def shares_host_memory(self) -> bool:
+        """True."""
+        return True
+
     def stream(self, name: str) -> Stream:
         """A new stream."""
         return CpuStream(name)
@@ -76,6 +86,15 @@ class CpuDevice:
     def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """The same as ``empty``: host memory is the device's memory."""
         return aligned_empty(shape, dtype)
+
+    def adopt(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Array:
+        """A view of foreign memory, which its owner keeps."""
+        return host_view(address, shape, strides, dtype)
+
+    def trim(self) -> None:
+        """Nothing is kept back."""
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
         """Copy now; ``ValueError`` if shape or dtype differ."""

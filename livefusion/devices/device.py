@@ -6,6 +6,7 @@ synchronised. ``CpuDevice`` runs everything at once, so it forgives a forgotten 
 does not: it runs work as late and as disordered as streams and events allow, and names each race.
 """
 
+import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
@@ -57,6 +58,11 @@ class Stream(Protocol):
         """Name, that of the stage that owns the stream."""
         ...
 
+    @property
+    def handle(self) -> int:
+        """The stream for foreign libraries: a ``cudaStream_t`` on CUDA, 0 where there is none."""
+        ...
+
     def record(self) -> Event:
         """An event behind everything put on this stream so far."""
         ...
@@ -78,6 +84,11 @@ class Device(Protocol):
         """Name for people and reports: ``cpu``, ``cuda:0``."""
         ...
 
+    @property
+    def shares_host_memory(self) -> bool:
+        """Whether arrays of the device are NumPy arrays, so that the host needs no copy to read them."""
+        ...
+
     def stream(self, name: str) -> Stream:
         """A new stream."""
         ...
@@ -88,6 +99,16 @@ class Device(Protocol):
 
     def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Uninitialised host memory that the device can copy from and to without a detour."""
+        ...
+
+    def adopt(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Array:
+        """An array over memory of the device that another library owns and keeps; strides in bytes."""
+        ...
+
+    def trim(self) -> None:
+        """Give memory that nothing uses back to the system."""
         ...
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
@@ -124,6 +145,16 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Block the calling thread until every stream is empty."""
         ...
+
+
+def host_view(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """A NumPy array over foreign host memory, which it does not keep alive; strides in bytes."""
+    kind = np.dtype(dtype)
+    span = kind.itemsize + sum((side - 1) * step for side, step in zip(shape, strides, strict=True))
+    memory = (ctypes.c_ubyte * span).from_address(address)
+    return np.ndarray(shape, kind, buffer=memoryview(memory).cast("B"), strides=strides)
 
 
 def bytes_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:

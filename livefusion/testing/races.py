@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.devices.device import host_view
+
 Clock = dict[int, int]
 Memory = npt.NDArray[Any]
 
@@ -80,6 +82,7 @@ class MemoryLog:
     def __init__(self) -> None:
         self.races: list[Race] = []
         self._blocks: dict[int, Block] = {}
+        self._owners: dict[int, weakref.ref[Memory]] = {}
         self._made = 0
 
     def register(self, array: Memory, kind: str) -> None:
@@ -90,11 +93,25 @@ class MemoryLog:
             shape = "x".join(str(side) for side in array.shape)
             self._blocks[key] = Block(f"{kind} memory {self._made} ({shape} {array.dtype})")
             self._made += 1
-            weakref.finalize(owner, self._blocks.pop, key, None).atexit = False
+            self._owners[key] = weakref.ref(owner)
+            weakref.finalize(owner, self._forget, key).atexit = False
 
     def knows(self, array: Memory) -> bool:
         """True if the memory of the array is watched."""
         return id(owner_of(array)) in self._blocks
+
+    def view_at(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Memory:
+        """An array over an address: a view of the watched allocation that holds it, if one does."""
+        for reference in list(self._owners.values()):
+            owner = reference()
+            if owner is None:
+                continue
+            low, high = np.lib.array_utils.byte_bounds(owner)
+            if low <= address < high:
+                return np.ndarray(shape, dtype, buffer=owner, offset=address - low, strides=strides)
+        return host_view(address, shape, strides, dtype)
 
     def touch(self, array: Memory, what: str, stream: int, clock: Clock, *, writes: bool) -> None:
         """Note an access by the last operation that ``clock`` counts on ``stream``, and any race it makes."""
@@ -124,6 +141,10 @@ class MemoryLog:
         for earlier in block.accesses:
             if earlier.conflicts(read) and not earlier.before(seen):
                 self._report(Race(earlier.what, read.what, block.label))
+
+    def _forget(self, key: int) -> None:
+        self._blocks.pop(key, None)
+        self._owners.pop(key, None)
 
     def _report(self, race: Race) -> None:
         if race not in self.races:

@@ -48,6 +48,11 @@ class SimStream:
         """Name of the stream."""
         return self._name
 
+    @property
+    def handle(self) -> int:
+        """A number by which ``SimDevice.stream_of`` finds the stream again, as a foreign library would."""
+        return self.index + 1
+
     def record(self) -> Event:
         """An event behind everything put on this stream so far."""
         with self._device.lock:
@@ -116,6 +121,11 @@ class SimDevice:
         return "sim"
 
     @property
+    def shares_host_memory(self) -> bool:
+        """True for the ``cpu`` bodies; a simulated GPU has its results copied like a real one."""
+        return self._kind != "cuda"
+
+    @property
     def races(self) -> list[Race]:
         """The races so far, each once."""
         with self.lock:
@@ -140,6 +150,21 @@ class SimDevice:
     def pinned(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Poisoned host memory that is watched like the device's."""
         return self._allocate(shape, dtype, "pinned")
+
+    def adopt(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: npt.DTypeLike
+    ) -> Array:
+        """A watched view of memory that a simulated library made with ``empty``, else of foreign memory."""
+        with self.lock:
+            return self._log.view_at(address, shape, strides, dtype)
+
+    def trim(self) -> None:
+        """Nothing is kept back."""
+
+    def stream_of(self, handle: int) -> SimStream:
+        """The stream behind a handle."""
+        with self.lock:
+            return self._streams[handle - 1]
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
         """Copy later; pageable host memory is read now."""
