@@ -54,8 +54,8 @@ class LiveRecogniser:
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
-            "out": self._network.image[0],
-            "matrix": align_face(landmarks),
+            "out": self._network.image,
+            "matrices": (align_face(landmarks),),
             "color": frame.color,
         }
         self._device.launch(NV12_WARP_NORM, arguments, self._path)

@@ -66,10 +66,10 @@ class Landmarker:
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
-            "matrix": to_crop,
+            "matrices": (to_crop,),
             "color": frame.color,
             "scale": 1 / 255,
-            "out": network.image[0],
+            "out": network.image,
         }
         self._device.launch(NV12_WARP_NORM, arguments, self._stream)
         network.launch(self._stream)

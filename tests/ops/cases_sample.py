@@ -14,6 +14,8 @@ Make = Callable[[np.random.Generator], Arguments]
 
 # Planes are rounded to bytes before they are converted: half a level of luma and one of chroma, amplified.
 LEVELS = 1.8
+# One step of float16 just below 1.
+HALF = 2**-11
 
 MAPS = {
     "identity": Affine([[1, 0, 0], [0, 1, 0]]),
@@ -28,11 +30,15 @@ MAPS = {
 
 
 def _warp(
-    matrix: Affine, size: tuple[int, int] = (50, 34), shape: tuple[int, ...] = (3, 24, 32), **rest: Any
+    *matrices: Affine,
+    size: tuple[int, int] = (50, 34),
+    shape: tuple[int, ...] = (3, 24, 32),
+    dtype: type[np.floating] = np.float32,
+    **rest: Any,
 ) -> Make:
     def make(rng: np.random.Generator) -> Arguments:
-        out = np.full(shape, np.nan, np.float32)
-        return picture(rng, *size) | {"matrix": matrix, "color": ColorInfo(), "out": out} | rest
+        out = np.full((len(matrices), *shape), np.nan, dtype)
+        return picture(rng, *size) | {"matrices": matrices, "color": ColorInfo(), "out": out} | rest
 
     return make
 
@@ -63,6 +69,24 @@ CASES = [
         NV12_WARP_NORM,
         _warp(MAPS["turned"], mean=(123.7, 116.3, 103.5), scale=(0.017, 0.0175, 0.0174), order="bgr"),
         LEVELS * 0.0175,
+    ),
+    # More faces than any one launch takes, and their number not a multiple of it.
+    Case("many-faces", NV12_WARP_NORM, _warp(*MAPS.values(), *MAPS.values(), MAPS["turned"]), LEVELS),
+    Case("half", NV12_WARP_NORM, _warp(*MAPS.values(), dtype=np.float16, scale=1 / 255), LEVELS / 255 + HALF),
+    Case(
+        "half-hwc",
+        NV12_WARP_NORM,
+        _warp(
+            MAPS["turned"],
+            MAPS["mirrored"],
+            shape=(24, 32, 3),
+            dtype=np.float16,
+            mean=(127.5, 127, 128),
+            scale=1 / 127.5,
+            layout="hwc",
+            order="bgr",
+        ),
+        LEVELS / 127.5 + HALF,
     ),
     *(
         Case(f"{size[0]}x{size[1]}", LETTERBOX_NV12, _letterbox(size), LEVELS)

@@ -110,33 +110,56 @@ def test_there_and_back_is_nearly_the_same(kind: BodyKind, siting: Siting) -> No
 def test_warp_by_identity_is_conversion(kind: BodyKind) -> None:
     color = ColorInfo()
     luma, chroma = to_nv12(smooth_rgb(), color)
-    out = np.zeros((48, 64, 3), np.float32)
+    out = np.zeros((1, 48, 64, 3), np.float32)
     identity = Affine([[1, 0, 0], [0, 1, 0]])
-    NV12_WARP_NORM.body(kind)(luma=luma, chroma=chroma, out=out, matrix=identity, color=color, layout="hwc")
-    assert np.abs(out - to_rgb(luma, chroma, color)).max() <= 2
+    NV12_WARP_NORM.body(kind)(
+        luma=luma, chroma=chroma, out=out, matrices=[identity], color=color, layout="hwc"
+    )
+    assert np.abs(out[0] - to_rgb(luma, chroma, color)).max() <= 2
 
 
 @every_body
 def test_warp_maps_source_to_destination(kind: BodyKind) -> None:
     luma, chroma = flat((16, 128, 128), 40, 30)
     luma[12, 20] = 235
-    out = np.zeros((3, 20, 20), np.float32)
-    matrix = Affine([[1, 0, -15], [0, 1, -9]])
+    out = np.zeros((2, 3, 20, 20), np.float32)
     NV12_WARP_NORM.body(kind)(
-        luma=luma, chroma=chroma, out=out, matrix=matrix, color=ColorInfo(), mean=127.5, scale=1 / 127.5
+        luma=luma,
+        chroma=chroma,
+        out=out,
+        matrices=[Affine([[1, 0, -15], [0, 1, -9]]), Affine([[1, 0, -18], [0, 1, -2]])],
+        color=ColorInfo(),
+        mean=127.5,
+        scale=1 / 127.5,
     )
-    assert np.unravel_index(out[1].argmax(), out[1].shape) == (3, 5)
+    assert np.unravel_index(out[0, 1].argmax(), out[0, 1].shape) == (3, 5)
+    assert np.unravel_index(out[1, 1].argmax(), out[1, 1].shape) == (10, 2)
     assert (out.max(), out.min()) == (pytest.approx(1), pytest.approx(-1))
 
 
+KEEP, FLAT = Affine([[1, 0, 0], [0, 1, 0]]), Affine(np.zeros((2, 3)))
+
+
 @every_body
-def test_a_map_without_inverse_is_refused(kind: BodyKind) -> None:
+@pytest.mark.parametrize(
+    ("matrices", "message"),
+    [([KEEP, FLAT], "singular"), ([KEEP], "1 maps cannot fill 2"), ([KEEP] * 3, "3 maps cannot fill 2")],
+)
+def test_maps_that_cannot_be_used_change_nothing(
+    kind: BodyKind, matrices: list[Affine], message: str
+) -> None:
     luma, chroma = flat((16, 128, 128))
-    out = np.zeros((3, 4, 4), np.float32)
-    with pytest.raises(ValueError, match="singular"):
-        NV12_WARP_NORM.body(kind)(
-            luma=luma, chroma=chroma, out=out, matrix=Affine(np.zeros((2, 3))), color=ColorInfo()
-        )
+    out = np.full((2, 3, 4, 4), np.nan, np.float32)
+    with pytest.raises(ValueError, match=message):
+        NV12_WARP_NORM.body(kind)(luma=luma, chroma=chroma, out=out, matrices=matrices, color=ColorInfo())
+    assert np.isnan(out).all()
+
+
+@every_body
+def test_no_face_is_no_work(kind: BodyKind) -> None:
+    luma, chroma = flat((16, 128, 128))
+    out = np.zeros((0, 3, 4, 4), np.float32)
+    NV12_WARP_NORM.body(kind)(luma=luma, chroma=chroma, out=out, matrices=(), color=ColorInfo())
 
 
 @every_body

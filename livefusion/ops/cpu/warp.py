@@ -1,5 +1,6 @@
-"""Sample a picture through an affine map: OpenCV samples the planes, one pass converts them."""
+"""Sample a picture through affine maps: OpenCV samples the planes, one pass converts them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import cv2
@@ -10,7 +11,7 @@ from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Affine
 from livefusion.ops.cpu.scratch import Plane, scratch
 from livefusion.ops.cpu.tensor import write_tensor
-from livefusion.ops.reference.warp import Layout, Order
+from livefusion.ops.reference.warp import Layout, Order, inverses
 from livefusion.ops.yuv import chroma_origin
 
 _FLAGS = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
@@ -34,18 +35,33 @@ def _sample(plane: Plane, back: npt.NDArray[np.float64], out: Plane) -> None:
 def nv12_warp_norm(
     luma: Plane,
     chroma: Plane,
-    out: npt.NDArray[np.float32],
+    out: npt.NDArray[np.floating],
     *,
-    matrix: Affine,
+    matrices: Sequence[Affine],
     color: ColorInfo,
     mean: Any = 0.0,
     scale: Any = 1.0,
     layout: Layout = "chw",
     order: Order = "rgb",
 ) -> None:
-    """Sample NV12 through an affine map and normalise; see ``livefusion.ops.reference.warp``."""
-    height, width = out.shape[-2:] if layout == "chw" else out.shape[:2]
-    back = matrix.inverse().matrix
+    """Sample NV12 through affine maps and normalise; see ``livefusion.ops.reference.warp``."""
+    for tensor, back in zip(out, inverses(matrices, out), strict=True):
+        height, width = tensor.shape[-2:] if layout == "chw" else tensor.shape[:2]
+        planes = _warp(luma, chroma, back, (height, width), color)
+        target = tensor if out.dtype == np.float32 else _wide(tensor.shape)
+        write_tensor(planes, target, color=color, mean=mean, scale=scale, layout=layout, order=order)
+        if target is not tensor:
+            tensor[...] = target
+
+
+def _wide(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    return scratch("warp wide", *shape[:-1], shape[-1] * 4).view(np.float32)
+
+
+def _warp(
+    luma: Plane, chroma: Plane, back: npt.NDArray[np.float64], size: tuple[int, int], color: ColorInfo
+) -> tuple[Plane, Plane, Plane]:
+    height, width = size
     planes = (
         scratch("warp y", height, width),
         scratch("warp cb", height, width),
@@ -64,4 +80,4 @@ def nv12_warp_norm(
         single = scratch("warp chroma", *seen.shape[:2])
         cv2.extractChannel(seen, channel, dst=single)
         _sample(single, back, planes[1 + channel])
-    write_tensor(planes, out, color=color, mean=mean, scale=scale, layout=layout, order=order)
+    return planes
