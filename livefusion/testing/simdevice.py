@@ -14,6 +14,7 @@ import numpy.typing as npt
 from livefusion.core.errors import DeviceError
 from livefusion.devices.cpu import aligned_empty, check_copy
 from livefusion.devices.device import Array, BodyKind, Event, Operator, Stream
+from livefusion.testing.host_twin import HostTwin
 from livefusion.testing.races import Clock, MemoryLog, Race, covers, merge
 
 _POISON = 0xA5
@@ -88,8 +89,9 @@ class SimDevice:
     operator are copied at launch, as the parameters of a kernel are; an operator that writes into one is
     refused. Fresh memory is poisoned. Safe to use from several threads.
 
-    ``kind`` says which bodies run. ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything,
-    to show that the test would notice; ``waits`` counts those waits.
+    ``kind`` says which bodies run; those for CUDA run on the host twin of their kernels.
+    ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything, to show that the test would notice;
+    ``waits`` counts those waits.
 
     What any thread of the host has waited for is over for all of them, which hides a missing wait behind a
     lucky moment. With ``host_orders=False`` it orders the host's reads alone: then every order between two
@@ -107,6 +109,7 @@ class SimDevice:
         self.lock = threading.RLock()
         self.waits = 0
         self._kind = kind
+        self._twin = HostTwin() if kind == "cuda" else None
         self._drop_wait = drop_wait
         self._random = random.Random(seed)
         self._streams: list[SimStream] = []
@@ -192,7 +195,7 @@ class SimDevice:
                     held[name] = value.copy()
             reads = {name: arguments[name] for name in operator.reads}
             writes = {name: arguments[name] for name in operator.writes}
-            work = partial(operator.body(self._kind), **held)
+            work = partial(self._body(operator), **held)
             self._put(work, stream, reads=reads, writes=writes, name=operator.name)
 
     def run(
@@ -253,6 +256,10 @@ class SimDevice:
                 self._step(self._random.choice(due))
             merge(self._seen_by_host, clock)
             self._raise_error_within(clock)
+
+    def _body(self, operator: Operator) -> Callable[..., None]:
+        body = operator.body(self._kind)
+        return body if self._twin is None else partial(body, self._twin)
 
     def _allocate(self, shape: tuple[int, ...], dtype: npt.DTypeLike, kind: str) -> npt.NDArray[Any]:
         array = aligned_empty(shape, dtype)

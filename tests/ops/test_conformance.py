@@ -1,6 +1,8 @@
 """The bodies of every operator against its reference, which is its definition."""
 
 import importlib
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ import pytest
 from op_case import Arguments, Case, padded
 
 from livefusion.devices.device import BodyKind
+from livefusion.testing.host_twin import HostTwin, compiler
 
 pytestmark = pytest.mark.unit
 
-FAST: tuple[BodyKind, ...] = ("cpu",)
+FAST: tuple[BodyKind, ...] = ("cpu", "cuda")
 TABLES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
 CASES: list[Case] = [case for table in TABLES for case in importlib.import_module(table).CASES]
 
@@ -27,13 +30,27 @@ def copied(arguments: Arguments) -> Arguments:
     }
 
 
+def body_of(case: Case, kind: BodyKind) -> Callable[..., None]:
+    """The body; that for CUDA runs its kernels on the host twin."""
+    if kind != "cuda":
+        return case.operator.body(kind)
+    if compiler() is None:
+        pytest.skip("no C++ compiler for the host twin")
+    return partial(case.operator.body(kind), twin())
+
+
+@cache
+def twin() -> HostTwin:
+    return HostTwin()
+
+
 def run(case: Case, kind: BodyKind, arguments: Arguments) -> Arguments:
     """Run on a copy and give it back, after looking that nothing changed that must not."""
     after = copied(arguments)
     for name, value in after.items():
         if isinstance(value, np.ndarray) and name not in case.operator.writes:
             value.flags.writeable = False  # a photo's pixels, for one
-    case.operator.body(kind)(**after)
+    body_of(case, kind)(**after)
     masks = case.may_change(arguments) if case.may_change else {}
     for name, before in arguments.items():
         if not isinstance(before, np.ndarray):
@@ -75,7 +92,7 @@ def test_rows_may_be_padded(name: str, kind: BodyKind) -> None:
         key: padded(value) if isinstance(value, np.ndarray) and value.dtype == np.uint8 else value
         for key, value in copied(dense).items()
     }
-    case.operator.body(kind)(**dense)
-    case.operator.body(kind)(**pitched)
+    body_of(case, kind)(**dense)
+    body_of(case, kind)(**pitched)
     for key in case.operator.writes:
         assert agree(case, dense[key], pitched[key])

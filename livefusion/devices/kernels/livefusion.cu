@@ -1,0 +1,2 @@
+// All kernels in one module: compiled once, loaded once.
+#include "paste.cu"

@@ -1,0 +1,3 @@
+#include "paste.h"
+
+LF_PIXELS(blend_yuva, LfBlend)
