@@ -19,6 +19,11 @@ class Buffer(Protocol):
         ...
 
     @property
+    def home(self) -> Any:
+        """The ``devices.device.Device`` that holds the pixels."""
+        ...
+
+    @property
     def luma(self) -> Any:
         """(height, width) uint8 array of the device."""
         ...

@@ -71,6 +71,11 @@ class CpuDevice:
         return "cpu"
 
     @property
+    def description(self) -> str:
+        """``cpu``."""
+        return self.name
+
+    @property
     def shares_host_memory(self) -> bool:
         """True."""
         return True
@@ -95,6 +100,10 @@ class CpuDevice:
 
     def trim(self) -> None:
         """Nothing is kept back."""
+
+    def memory_peak(self) -> int:
+        """0: it has no memory of its own."""
+        return 0
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
         """Copy now; ``ValueError`` if shape or dtype differ."""

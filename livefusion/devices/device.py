@@ -85,6 +85,11 @@ class Device(Protocol):
         ...
 
     @property
+    def description(self) -> str:
+        """What it is, for reports: ``NVIDIA L4, driver 580.95``; the name if there is no more to say."""
+        ...
+
+    @property
     def shares_host_memory(self) -> bool:
         """Whether arrays of the device are NumPy arrays, so that the host needs no copy to read them."""
         ...
@@ -109,6 +114,13 @@ class Device(Protocol):
 
     def trim(self) -> None:
         """Give memory that nothing uses back to the system."""
+        ...
+
+    def memory_peak(self) -> int:
+        """Most bytes of memory of its own that were in use at once; 0 where device memory is host memory.
+
+        A count kept on the host: it is told of a device that is lost, too.
+        """
         ...
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:

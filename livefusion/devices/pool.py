@@ -49,17 +49,22 @@ class DeviceBuffer:
     ``after(event)``, a reader on another stream than the next writer's notes its end with ``read_until``.
     """
 
-    __slots__ = ("_device", "_lease", "_ready")
+    __slots__ = ("_home", "_lease", "_ready")
 
-    def __init__(self, device: str, lease: _Lease, ready: Event | None) -> None:
-        self._device = device
+    def __init__(self, home: Device, lease: _Lease, ready: Event | None) -> None:
+        self._home = home
         self._lease = lease
         self._ready = ready
 
     @property
     def device(self) -> str:
         """Name of the device that holds the pixels."""
-        return self._device
+        return self._home.name
+
+    @property
+    def home(self) -> Device:
+        """The device that holds the pixels, and alone can copy them: a graph may have changed to another."""
+        return self._home
 
     @property
     def luma(self) -> Array:
@@ -89,7 +94,7 @@ class DeviceBuffer:
     def after(self, event: Any) -> "DeviceBuffer":
         """The same pixels, ready after ``event``, which must lie behind ``ready``."""
         self._lease.slot.written = event
-        return DeviceBuffer(self._device, self._lease, event)
+        return DeviceBuffer(self._home, self._lease, event)
 
     def read_until(self, event: Event) -> None:
         """Keep the next user of the slot from writing before ``event``, the end of somebody's read."""
@@ -97,7 +102,7 @@ class DeviceBuffer:
 
     def __repr__(self) -> str:
         height, width = self.luma.shape
-        return f"<DeviceBuffer {width}x{height} slot {self.slot} on {self._device}>"
+        return f"<DeviceBuffer {width}x{height} slot {self.slot} on {self.device}>"
 
 
 class FramePool:
@@ -141,12 +146,13 @@ class FramePool:
         ``OutOfMemoryError`` if all slots are held, which means that somebody keeps frames for too long.
         """
         slot = self._take(stream.name)
+        lease = _Lease(slot, self._free)  # first, so that a slot whose events raise is not lost
         for event in (*slot.reads, slot.written):
             stream.wait(event)
         slot.written = None
         slot.reads.clear()
         slot.holder = stream.name
-        return DeviceBuffer(self._device.name, _Lease(slot, self._free), None)
+        return DeviceBuffer(self._device, lease, None)
 
     def _take(self, wanted_by: str) -> Slot:
         with self._taking:

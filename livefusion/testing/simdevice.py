@@ -124,6 +124,11 @@ class SimDevice:
         return "sim"
 
     @property
+    def description(self) -> str:
+        """``sim``."""
+        return self.name
+
+    @property
     def shares_host_memory(self) -> bool:
         """True for the ``cpu`` bodies; a simulated GPU has its results copied like a real one."""
         return self._kind != "cuda"
@@ -163,6 +168,10 @@ class SimDevice:
 
     def trim(self) -> None:
         """Nothing is kept back."""
+
+    def memory_peak(self) -> int:
+        """0: what is simulated lies in host memory."""
+        return 0
 
     def stream_of(self, handle: int) -> SimStream:
         """The stream behind a handle."""

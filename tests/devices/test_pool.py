@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from livefusion.core.errors import OutOfMemoryError
+from livefusion.core.errors import DeviceLostError, OutOfMemoryError
 from livefusion.core.geometry import Size
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import DeviceBuffer, FramePool
@@ -53,6 +53,26 @@ def test_planes_are_views_of_one_picture(row_alignment: int) -> None:
     assert np.all(buffer.nv12[:32] == 1)
     assert np.all(buffer.nv12[32:] == 2)
     assert np.from_dlpack(buffer.luma).shape == (32, 64)
+
+
+def test_a_picture_knows_its_device() -> None:
+    device = CpuDevice()
+    buffer = FramePool(device, SIZE).acquire(device.stream("decode"))
+    assert (buffer.home, buffer.device) == (device, "cpu")
+    assert buffer.after(None).home is device
+
+
+def test_a_slot_whose_events_raise_is_not_lost() -> None:
+    class LostStream(NotedStream):
+        def wait(self, event: object) -> None:
+            if event is not None:
+                raise DeviceLostError("the device is lost")
+
+    pool = make_pool(limit=1)
+    acquire(pool).after(object())
+    with pytest.raises(DeviceLostError):
+        pool.acquire(LostStream())
+    assert (pool.allocated, pool.in_use) == (1, 0)
 
 
 @pytest.mark.parametrize("size", [Size(63, 32), Size(64, 31), Size(0, 32)])
