@@ -48,6 +48,7 @@ BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma
 FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "chroma"))
 ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
 SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
+TURN_NV12 = OperatorSpec("turn_nv12", "turn", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 RASTER_UV = OperatorSpec(
     "raster_uv",
     "raster",
