@@ -94,4 +94,5 @@ CASES = [
     ),
     Case("hwc", LETTERBOX_NV12, _letterbox((160, 80), (24, 40, 3), layout="hwc", order="rgb"), LEVELS),
     Case("normalised", LETTERBOX_NV12, _letterbox((90, 80), mean=(1, 2, 3), scale=0.5), LEVELS / 2),
+    Case("per-channel", LETTERBOX_NV12, _letterbox((90, 80), scale=(0.5, 1, 0.25), order="rgb"), LEVELS),
 ]

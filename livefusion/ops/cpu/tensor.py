@@ -62,7 +62,7 @@ def write_tensor(
     order: Order,
 ) -> None:
     """Convert (h, w) uint8 planes Y, Cb, Cr into the top-left of ``out``; the rest becomes −mean·scale."""
-    gain = np.broadcast_to(np.asarray(scale, np.float32), 3)
+    gain = np.full(3, scale, np.float32)
     shift = np.float32(-1) * np.asarray(mean, np.float32) * gain
     channels = out if layout == "chw" else out.transpose(2, 0, 1)
     height, width = planes[0].shape
