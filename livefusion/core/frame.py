@@ -34,12 +34,21 @@ class Buffer(Protocol):
         ...
 
     @property
+    def nv12(self) -> Any:
+        """Both planes as one (height·3/2, width) uint8 array of the device."""
+        ...
+
+    @property
     def ready(self) -> Any:
         """The device event after which the pixels may be read or changed; None when they already may."""
         ...
 
     def after(self, event: Any) -> "Buffer":
         """The same pixels, ready after another event."""
+        ...
+
+    def read_until(self, event: Any) -> None:
+        """Keep the next user of the memory from writing before ``event``, the end of somebody's read."""
         ...
 
 

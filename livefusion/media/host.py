@@ -7,20 +7,51 @@ import numpy.typing as npt
 from livefusion.core.color import Range
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
-from livefusion.devices.device import Device
+from livefusion.devices.device import Device, Stream
 
 Plane = npt.NDArray[np.uint8]
 
 
-def host_planes(device: Device, frame: Frame) -> tuple[Plane, Plane]:
-    """Luma (h, w) and chroma (h/2, w/2, 2) once they are ready; not copied where memory is shared.
+class HostPictures:
+    """The pictures of a device as one sink or encoder reads them on the host; for one thread.
 
-    They are valid as long as ``frame`` is held.
+    Where memory is shared they are the pixels themselves. Elsewhere each picture is copied once, as a whole,
+    into pinned memory on a stream of its own. A picture that lies on another device is fetched from there.
     """
-    buffer = frame.buffer
-    if buffer.ready is not None:
-        buffer.ready.synchronize()
-    return device.to_host(buffer.luma), device.to_host(buffer.chroma)
+
+    def __init__(self, device: Device) -> None:
+        self._use(device)
+
+    def planes(self, frame: Frame) -> tuple[Plane, Plane]:
+        """Luma (h, w) and chroma (h/2, w/2, 2) once they are ready.
+
+        They are valid until the next call, and not longer than ``frame`` is held.
+        """
+        buffer = frame.buffer
+        if buffer.home is not self._device:
+            self._use(buffer.home)
+        if self._stream is None:
+            if buffer.ready is not None:
+                buffer.ready.synchronize()
+            return self._device.to_host(buffer.luma), self._device.to_host(buffer.chroma)
+        return self._fetch(frame, self._stream)
+
+    def _use(self, device: Device) -> None:
+        self._device = device
+        self._stream = None if device.shares_host_memory else device.stream("download")
+        self._pinned = np.empty((0, 0), np.uint8)
+
+    def _fetch(self, frame: Frame, stream: Stream) -> tuple[Plane, Plane]:
+        buffer = frame.buffer
+        width, height = buffer.luma.shape[::-1]
+        if self._pinned.shape != buffer.nv12.shape:
+            self._pinned = self._device.pinned(buffer.nv12.shape, "uint8")
+        stream.wait(buffer.ready)
+        self._device.copy(self._pinned, buffer.nv12, stream)
+        copied = stream.record()
+        buffer.read_until(copied)
+        copied.synchronize()
+        return self._pinned[:height], self._pinned[height:].reshape(height // 2, width // 2, 2)
 
 
 class Fitter:

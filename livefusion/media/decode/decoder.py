@@ -3,8 +3,6 @@
 import logging
 from typing import Any
 
-import numpy as np
-
 from livefusion.core.color import ColorInfo, Siting
 from livefusion.core.errors import InputError
 from livefusion.core.events import FormatChange
@@ -93,9 +91,7 @@ class FrameDecoder:
 
     def _new_uploader(self) -> Uploader:
         pool = FramePool(self._device, self._size, limit=self._pictures)
-        staged = self._staged
-        if staged is None:
-            staged = not isinstance(self._device.empty((1,), "uint8"), np.ndarray)
+        staged = not self._device.shares_host_memory if self._staged is None else self._staged
         return Uploader(self._device, self._size, self._stream, pool=pool, staged=staged)
 
 

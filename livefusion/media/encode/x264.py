@@ -17,7 +17,7 @@ from livefusion.core.timing import Timestamp
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.media.h273 import write_color
-from livefusion.media.host import Fitter, host_planes
+from livefusion.media.host import Fitter, HostPictures
 from livefusion.media.recolor import Recolorer
 
 KEYFRAME_SECONDS = 1
@@ -35,7 +35,7 @@ class X264Encoder:
     """Constant quality, no look-ahead, no B-frames: each frame gives its packet at once."""
 
     def __init__(self, device: Device, *, quality: int = _QUALITY, preset: str = _PRESET) -> None:
-        self._device = device
+        self._host = HostPictures(device)
         self._quality = quality
         self._preset = preset
         self._context: Any = None
@@ -64,7 +64,7 @@ class X264Encoder:
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The one packet of a frame; a key frame if asked for, and at least each second of media time."""
-        planes = self._fitter.fit(*host_planes(self._device, frame), frame.color.range)
+        planes = self._fitter.fit(*self._host.planes(frame), frame.color.range)
         luma, chroma = self._recolorer.recolor(*planes, frame.color)
         ts = frame.ts.rescale(self._output.time_base)
         picture = self._picture.fill(luma, chroma)

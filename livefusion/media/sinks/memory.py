@@ -10,7 +10,7 @@ from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.timing import Timestamp
 from livefusion.devices.device import Device
-from livefusion.media.host import host_planes
+from livefusion.media.host import HostPictures
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
 
@@ -30,7 +30,7 @@ class MemorySink:
     """Keeps the last ``limit`` pictures, all of them by default, and the events between them."""
 
     def __init__(self, device: Device, *, limit: int | None = None) -> None:
-        self._device = device
+        self._host = HostPictures(device)
         self._stats = SinkStats("memory:")
         self.pictures: deque[KeptPicture] = deque(maxlen=limit)
         self.events: list[Event] = []
@@ -46,7 +46,7 @@ class MemorySink:
     def write(self, item: RenderedFrame) -> None:
         """Copy the picture."""
         frame = item.frame
-        luma, chroma = (plane.copy() for plane in host_planes(self._device, frame))
+        luma, chroma = (plane.copy() for plane in self._host.planes(frame))
         self.pictures.append(KeptPicture(frame.seq, frame.ts, item.outcome, luma, chroma))
         self._stats.frames += 1
         self._stats.bytes += luma.nbytes + chroma.nbytes

@@ -16,7 +16,7 @@ from livefusion.core.events import Event
 from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
-from livefusion.media.host import Fitter, host_planes
+from livefusion.media.host import Fitter, HostPictures
 from livefusion.media.recolor import Recolorer
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
@@ -40,7 +40,7 @@ class VirtualCameraSink:
     """
 
     def __init__(self, device: Device, output: OutputFormat, *, camera: str = "") -> None:
-        self._device = device
+        self._host = HostPictures(device)
         self._output = output
         self._camera_name = camera
         self._camera: Any = None
@@ -76,7 +76,7 @@ class VirtualCameraSink:
     def write(self, item: RenderedFrame) -> None:
         """Send a picture. ``DriverError`` if the driver refuses it."""
         frame = item.frame
-        planes = self._fitter.fit(*host_planes(self._device, frame), frame.color.range)
+        planes = self._fitter.fit(*self._host.planes(frame), frame.color.range)
         luma, chroma = self._recolorer.recolor(*planes, frame.color)
         np.copyto(self._luma, luma)
         cv2.split(chroma, (self._cb, self._cr))
