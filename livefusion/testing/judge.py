@@ -12,7 +12,7 @@ from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
-from livefusion.media.host import host_planes
+from livefusion.media.host import HostPictures
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.provenance.badge import slate
 from livefusion.runtime.stage import StageContext
@@ -105,7 +105,7 @@ class JudgeSink:
         self.samples: list[Sample] = []
         self.outcomes: Counter[Outcome] = Counter()
         self.events: list[Event] = []
-        self._device = device
+        self._host = HostPictures(device)
         self._camera = camera
         self._before_write = before_write
         self._stats = SinkStats(name)
@@ -132,7 +132,7 @@ class JudgeSink:
         self._before_write()
         frame = item.frame
         at_ns = self._clock.now_ns()
-        luma, chroma = host_planes(self._device, frame)
+        luma, chroma = self._host.planes(frame)
         is_slate = np.array_equal(luma, slate(frame.size, frame.color)[0])
         fresh = self._camera.took(frame.captured_ns)
         self.sightings.append(Sighting(at_ns, frame.captured_ns, item.outcome, fresh, is_slate))
