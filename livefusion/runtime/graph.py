@@ -130,6 +130,16 @@ class Graph:
         """
         self._lifecycle.stop(bound_s)
 
+    def renew(self, *names: str) -> None:
+        """Close the named stages, or all, and open them again before their next item; from any thread.
+
+        They are well, but what they were opened with no longer is. Nothing counts as failed and no back-off
+        is kept.
+        """
+        for worker in self._stages:
+            if not names or worker.name in names:
+                worker.renew()
+
     def run(self) -> None:
         """Start and wait; on Ctrl-C stop first, then raise ``KeyboardInterrupt``."""
         self.start()

@@ -47,6 +47,11 @@ class StageWorker(Worker):
         self._inbox.close()
         self._outlet(Eos())
 
+    def renew(self) -> None:
+        """Have the stage closed and opened again at once, on its own thread, even if nothing comes."""
+        self.record.renew()
+        self._inbox.wake()
+
     @property
     def _limit_ns(self) -> int:
         return self._services.limits.stage_ns

@@ -39,6 +39,13 @@ class Record:
         self._failures = FailureLog(policy)
         self._sticky: dict[type[Event], Event] = {}
         self._kinds: dict[str, str] = {}
+        self.renewals = 0
+        """How often the part was to be opened anew although it was well."""
+
+    def renew(self) -> None:
+        """Have the part closed and opened again before its next item, as no failure of its own."""
+        with self._lock:
+            self.renewals += 1
 
     def failed(self, error: BaseException) -> int:
         """Note a failure, log the first of its kind; gives the instant of the next try."""
@@ -101,6 +108,7 @@ class Supervisor:
         self._broken = False
         self._dead = False
         self._retry_ns = 0
+        self._renewals = 0
 
     @property
     def up(self) -> bool:
@@ -136,14 +144,22 @@ class Supervisor:
         return None if self.up or self._dead else max(0, self._retry_ns - self._record.clock.now_ns())
 
     def needs_tending(self) -> bool:
-        """True if a broken part is still open, or a closed one may try again."""
-        if self._dead or self.up:
+        """True if a broken or outdated part is still open, or a closed one may try again."""
+        if self._dead:
+            return False
+        if self._renewals != self._record.renewals:
+            return True
+        if self.up:
             return False
         return self._broken or self._record.clock.now_ns() >= self._retry_ns
 
     def tend(self) -> None:
-        """Close a part that broke; open it again once its back-off is over."""
-        if self._broken:
+        """Close a part that broke or is outdated; open it again once its back-off is over, or now."""
+        renewed = self._renewals != self._record.renewals
+        if renewed:
+            self._renewals = self._record.renewals
+            self._retry_ns = 0
+        if self._broken or renewed:
             self.close()
             self._broken = False
             self.error = None  # its traceback holds the picture that was worked on
@@ -186,6 +202,7 @@ class Supervisor:
     def _open_part(self) -> None:
         # Counted as open before it is: a part whose ``open`` failed half-way is closed like any other.
         self._open = True
+        self._renewals = self._record.renewals
         try:
             self.part.open(StageContext(self._record.name, self._record.clock))
         except Exception:

@@ -141,6 +141,33 @@ def test_a_stage_that_raises_is_covered_by_its_fallback_and_back_after_a_tenth_o
     assert hand.sink.seqs == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("name", ["render", ""])
+def test_a_stage_is_renewed_at_once_and_has_not_failed(name: str) -> None:
+    stage = NullStage()
+    hand = Hand(lambda: stage)
+    hand.pass_one()
+    hand.graph.renew(*filter(None, [name]))
+    wait_until(lambda: stage.opened == 2)  # though nothing comes
+    assert not hand.pass_one().safe
+    hand.graph.renew("another")
+    hand.pass_one()
+    hand.end()
+    figures = hand.graph.snapshot().stages["render"]
+    assert (figures.failures, figures.fallbacks, figures.restarts) == (0, 0, 1)
+    assert (stage.opened, stage.closed) == (2, 2)
+
+
+def test_a_stage_in_back_off_is_renewed_at_once() -> None:
+    stage = FailingStage(FaultPlan({0: Fault.RAISE}))
+    hand = Hand(lambda: stage)
+    assert hand.pass_one().safe
+    hand.clock.await_sleepers(2)
+    hand.graph.renew()
+    wait_until(lambda: stage.opened == 2)  # on a clock that stands still
+    assert not hand.pass_one().safe
+    hand.end()
+
+
 def test_an_item_whose_fallback_fails_is_dropped_never_shown() -> None:
     hand = Hand(lambda: FailingStage(FaultPlan({0: Fault.FALLBACK})))
     hand.give()
