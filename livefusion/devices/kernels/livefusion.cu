@@ -1,2 +1,4 @@
 // All kernels in one module: compiled once, loaded once.
+#include "letterbox.cu"
 #include "paste.cu"
+#include "warp.cu"

@@ -1,0 +1,3 @@
+#include "letterbox.h"
+
+LF_PIXELS(letterbox_nv12, LfLetterbox)
