@@ -30,6 +30,14 @@ class MissingFacePolicy(StrEnum):
     PASS = "pass"
 
 
+class Preprocess(StrEnum):
+    """What brings whole pictures into the detector's size."""
+
+    AUTO = "auto"
+    CUPY = "cupy"
+    DALI = "dali"
+
+
 class Pace(StrEnum):
     """Whether the graph keeps the time of the input or runs as fast as it can."""
 
@@ -58,6 +66,9 @@ class FaceSettings(Snapshot):
     """Frames for which the place of a face that was lost stays covered."""
     smoothing: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Steadiness of the landmarks: 0 follows at once, 1 is calmest."""
+    preprocess: Preprocess = Preprocess.AUTO
+    """What shrinks pictures for the detector: auto (dali on CUDA where it runs), dali (for several streams at
+    once), or cupy (our own kernels: least work for the processor with one stream)."""
 
 
 class SwapSettings(Snapshot):

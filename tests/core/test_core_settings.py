@@ -55,6 +55,7 @@ def test_every_setting_and_group_says_what_it_means() -> None:
         ("fps", "number", "a number above 0 and up to 240"),
         ("duration", "number", "a number above 0"),
         ("faces.detect_every", "whole number", "a whole number from 1 to 120"),
+        ("faces.preprocess", "choice", "auto, cupy or dali"),
         ("faces.detect_score", "number", "a number above 0 and below 1"),
         ("safety.badge", "switch", "true or false"),
         ("safety.on_missing_face", "choice", "blur, safe, hold or pass"),
