@@ -30,16 +30,18 @@ LF_DEVICE int lf_weight(const LfSpan& span, int j) {
     return j == span.first ? span.head : (j == span.last ? span.tail : span.middle);
 }
 
-// The mean of channel `channel` over a pair of spans.
+// The mean of a channel over a pair of spans of an image with that many CHANNELS.
+template <int CHANNELS>
 LF_DEVICE float lf_mean(const LfView<u8>& image, const LfSpan& across, const LfSpan& down, int channel) {
+    const int between = across.last - across.first - 1;  // -1 where one pixel makes the span
     float sum = 0.0f;
     for (int y = down.first; y <= down.last; y++) {
-        const u8* row = image.at(0, y) + channel;
-        int values = across.head * row[i64(across.first) * image.channels];
-        if (across.last > across.first) {
-            int between = 0;
-            for (int x = across.first + 1; x < across.last; x++) between += row[i64(x) * image.channels];
-            values += across.middle * between + across.tail * row[i64(across.last) * image.channels];
+        const u8* pixel = image.at(across.first, y) + channel;
+        int values = across.head * *pixel;
+        if (between >= 0) {
+            int middle = 0;
+            for (int i = 0; i < between; i++) middle += *(pixel += CHANNELS);
+            values += across.middle * middle + across.tail * pixel[CHANNELS];
         }
         sum += float(lf_weight(down, y)) * float(values);
     }

@@ -1,0 +1,3 @@
+#include "scale.h"
+
+LF_PIXELS(scale_nv12, LfScale)
