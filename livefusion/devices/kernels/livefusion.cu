@@ -3,4 +3,5 @@
 #include "letterbox.cu"
 #include "paste.cu"
 #include "scale.cu"
+#include "turn.cu"
 #include "warp.cu"

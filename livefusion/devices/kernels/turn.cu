@@ -1,0 +1,3 @@
+#include "turn.h"
+
+LF_PIXELS(turn_nv12, LfTurn)
