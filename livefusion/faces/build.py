@@ -13,7 +13,7 @@ from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
 from livefusion.devices.pool import FramePool
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
-from livefusion.faces.detect import LiveDetector
+from livefusion.faces.detect import LANDSCAPE, PORTRAIT, LiveDetector
 from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.embed import LiveRecogniser
 from livefusion.faces.landmarks import Landmarker
@@ -21,6 +21,7 @@ from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.roi import Roi
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
+from livefusion.ops.preprocess import open_preprocessor
 
 
 class Networks:
@@ -62,7 +63,8 @@ def build_analyse_stage(
 
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
         landmarker = Landmarker(device, at_hand["face_landmarks"], stream)
-        detector = LiveDetector(device, at_hand["yunet"])
+        preprocessor = open_preprocessor(device, settings.preprocess, (LANDSCAPE, PORTRAIT))
+        detector = LiveDetector(device, at_hand["yunet"], preprocessor)
         recogniser = LiveRecogniser(device, at_hand["sface"])
         _warm_up(device, stream, detector, landmarker, recogniser)
         return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)

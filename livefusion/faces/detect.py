@@ -16,7 +16,7 @@ from livefusion.faces.boxes import corners_of
 from livefusion.faces.network import BoundNetwork, Loaded
 from livefusion.faces.yunet import YuNetDecoder, suppress
 from livefusion.ops.fit import letterbox_affine, letterbox_size
-from livefusion.ops.registry import LETTERBOX_NV12
+from livefusion.ops.preprocess import Nv12, OperatorPreprocessor, Preprocessor
 
 LANDSCAPE, PORTRAIT = Size(320, 192), Size(192, 320)
 """What the network sees live, as the picture lies: 1.3 ms, and a face of 18 px in it is found."""
@@ -59,9 +59,12 @@ class LiveDetector:
     the orientation with the best score counts.
     """
 
-    def __init__(self, device: Device, session: Loaded, slots: int = 3) -> None:
+    def __init__(
+        self, device: Device, session: Loaded, preprocessor: Preprocessor | None = None, slots: int = 3
+    ) -> None:
         self._device = device
         self._session = session
+        self._preprocessor = preprocessor or OperatorPreprocessor(device)
         self._path = device.stream("detect")
         self._beside = device.stream("detector")
         self._decoders = {size: YuNetDecoder(size) for size in (LANDSCAPE, PORTRAIT)}
@@ -78,13 +81,8 @@ class LiveDetector:
         size = PORTRAIT if frame.size.height > frame.size.width else LANDSCAPE
         self._path.wait(slot.free)
         self._path.wait(frame.buffer.ready)
-        arguments = {
-            "luma": frame.buffer.luma,
-            "chroma": frame.buffer.chroma,
-            "out": slot.networks[size].image[0],
-            "color": frame.color,
-        }
-        self._device.launch(LETTERBOX_NV12, arguments, self._path)
+        picture = Nv12(frame.buffer.luma, frame.buffer.chroma, frame.color)
+        self._preprocessor.fill((picture,), slot.networks[size].image, self._path)
         slot.free = ready = self._path.record()
         to_frame = _to_frame(frame.size, size)
         return DetectionJob(frame.seq, frame.epoch, slot, size, ready, to_frame, known, score)
