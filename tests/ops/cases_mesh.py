@@ -1,6 +1,7 @@
 """Cases of the operators that draw the new face and colour it like the scene."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from op_case import Arguments, Case, picture
@@ -97,15 +98,15 @@ def _scale(rng: np.random.Generator, factor: float) -> Arguments:
 
 
 # A pixel centre that lies on an edge of a triangle may fall to either side of it.
-ON_EDGES = 0.004
+DRAWN: dict[str, Any] = {"outliers": 0.004, "scratch": ("zbuffer",)}
 
 CASES = [
     *(
-        Case(f"jitter {jitter}", RASTER_UV, partial(_raster, jitter=jitter), 0.02, outliers=ON_EDGES)
+        Case(f"jitter {jitter}", RASTER_UV, partial(_raster, jitter=jitter), 0.02, **DRAWN)
         for jitter in (0.0, 1.5, 8.0)
     ),
-    Case("out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=500)),
-    Case("half out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=-25), 0.02, outliers=ON_EDGES),
+    Case("out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=500), scratch=("zbuffer",)),
+    Case("half out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=-25), 0.02, **DRAWN),
     Case("noise", SAMPLE_UV, _sample, 1),
     *(
         Case(f"momentum {momentum}", COLOUR_STATS, partial(_measured, momentum=momentum, x=22, y=14), 0.02)
