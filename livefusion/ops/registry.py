@@ -2,9 +2,10 @@
 
 An operator named ``blend_yuva`` of module ``paste`` is the function ``blend_yuva`` in
 ``livefusion.ops.reference.paste`` (NumPy, slow and plain: the definition), in ``livefusion.ops.cpu.paste``
-(fast) and on CUDA in ``livefusion.ops.cuda.paste``. All take the same keyword arguments, write into arrays
-they are given, and return nothing. The contract is the docstring of the reference. One parametrised test
-(``tests/ops/test_conformance.py``) holds the bodies together.
+(fast) and on CUDA in ``livefusion.ops.cuda.paste``. All take the same keyword arguments, on CUDA after the
+``Launcher`` of their kernels, write into arrays they are given, and return nothing. The contract is the
+docstring of the reference. One parametrised test (``tests/ops/test_conformance.py``) holds the bodies
+together.
 """
 
 from collections.abc import Callable
@@ -64,3 +65,4 @@ COLOUR_TRANSFER = OperatorSpec(
     "colour_transfer", "colour", reads=("patch", "stats", "light"), writes=("patch",)
 )
 SCALE_ALPHA = OperatorSpec("scale_alpha", "mask", reads=("patch",), writes=("patch",))
+MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))
