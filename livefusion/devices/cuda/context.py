@@ -1,0 +1,107 @@
+"""The primary context of one GPU: what all its streams share."""
+
+import threading
+from collections import deque
+from typing import Any
+
+from livefusion.core.errors import DeviceError
+from livefusion.devices.cuda.events import EventPool
+from livefusion.devices.cuda.library import foreign_errors, translated
+from livefusion.devices.cuda.memory import Arena
+from livefusion.devices.cuda.module import load_kernels
+
+MEMORY_SHARE = 0.8
+"""Share of the memory that was free at the start which may be used: the codecs and networks need some too."""
+FIRST_CAPABILITY = 75
+"""Turing, the oldest architecture that CUDA 13 knows."""
+
+_thread = threading.local()
+
+
+class CudaContext:
+    """Handles, events, memory and kernels of a GPU, opened once.
+
+    ``runtime`` and ``driver`` are CuPy's thin layers over CUDA; ``errors`` is what they raise.
+    """
+
+    def __init__(self, cupy: Any, index: int) -> None:
+        self.cupy = cupy
+        self.index = index
+        self.runtime = cupy.cuda.runtime
+        self.driver = cupy.cuda.driver
+        self.errors = foreign_errors(cupy)
+        self.handles: list[int] = []
+        self.retired_graphs: deque[int] = deque()
+        self._idle: deque[int] = deque()
+        try:
+            self._open()
+        except self.errors as error:
+            raise translated(error, f"opening cuda:{index}") from error
+
+    def enter(self) -> None:
+        """Make this the calling thread's context: threads have one each, and other graphs may use others."""
+        if getattr(_thread, "entered", None) is not self:
+            self.runtime.setDevice(self.index)
+            _thread.entered = self
+
+    def take_stream(self) -> int:
+        """A stream that does not wait for CUDA's default stream, perhaps one that was given back."""
+        try:
+            return self._idle.popleft()
+        except IndexError:
+            handle = int(self.runtime.streamCreateWithFlags(self.runtime.streamNonBlocking))
+            self.handles.append(handle)
+            return handle
+
+    def give_back_stream(self, handle: int) -> None:
+        """Let others have it; from any thread."""
+        self._idle.append(handle)
+
+    def destroy_retired_graphs(self) -> None:
+        """Destroy the graphs that nobody will launch again, once they no longer run."""
+        if self.retired_graphs:
+            self.runtime.deviceSynchronize()
+        for _ in range(len(self.retired_graphs)):
+            self.runtime.graphExecDestroy(self.retired_graphs.popleft())
+
+    def trim(self) -> None:
+        """Give unused memory back; everything has been synchronised."""
+        self.destroy_retired_graphs()
+        self.memory.trim()
+        self.pinned.trim()
+        self.runtime.streamSynchronize(self._allocating)
+        self.runtime.memPoolTrimTo(self.runtime.deviceGetDefaultMemPool(self.index), 0)
+
+    def _open(self) -> None:
+        self.enter()
+        properties = self.runtime.getDeviceProperties(self.index)
+        capability = properties["major"] * 10 + properties["minor"]
+        name = properties["name"]
+        self.description = f"{name.decode() if isinstance(name, bytes) else name} (sm_{capability})"
+        if capability < FIRST_CAPABILITY:
+            raise DeviceError(
+                f"{self.description} is too old: CUDA 13 begins with sm_{FIRST_CAPABILITY}",
+                "use --device cpu",
+            )
+        self.events = EventPool(self.runtime)
+        self._allocating = self.take_stream()
+        free, _ = self.runtime.memGetInfo()
+        limit = int(free * MEMORY_SHARE)
+        pool = self.runtime.deviceGetDefaultMemPool(self.index)
+        # Below this the driver keeps what is freed instead of taking milliseconds to give it back.
+        self.runtime.memPoolSetAttribute(pool, self.runtime.cudaMemPoolAttrReleaseThreshold, limit)
+        self.memory = Arena(self, self._take_memory, self._return_memory, limit=limit)
+        self.pinned = Arena(self, self._take_pinned, self.runtime.freeHost)
+        self.kernels = load_kernels(self.cupy, str(capability))
+
+    def _take_memory(self, size: int) -> int:
+        address = int(self.runtime.mallocAsync(size, self._allocating))
+        # Then any stream may use it without knowing of this one. A warm live path allocates nothing.
+        self.runtime.streamSynchronize(self._allocating)
+        return address
+
+    def _return_memory(self, address: int) -> None:
+        self.runtime.freeAsync(address, self._allocating)
+
+    def _take_pinned(self, size: int) -> int:
+        return int(self.runtime.hostAlloc(size, self.runtime.hostAllocPortable))

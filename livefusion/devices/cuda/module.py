@@ -1,0 +1,91 @@
+"""The kernels on one GPU: a prebuilt binary, one compiled before, or one compiled now."""
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from livefusion.core.errors import DeviceError
+from livefusion.devices.cuda.library import DOCTOR
+from livefusion.devices.kernels import FOLDER, kernel_source, source_digest
+
+_log = logging.getLogger(__name__)
+
+STANDARD = "--std=c++17"
+PREBUILT = FOLDER / "livefusion.fatbin"
+"""Made by ``tools/build_kernels.py``, with the digest of its source in a file beside it."""
+
+
+class KernelModule:
+    """Kernels by name, for the threads of one process; loaded into the primary context of a GPU."""
+
+    def __init__(self, driver: Any, image: bytes) -> None:
+        self._driver = driver
+        self._module = driver.moduleLoadData(image)
+        self._functions: dict[str, int] = {}
+
+    def __getitem__(self, name: str) -> int:
+        """Handle of a kernel."""
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = int(self._driver.moduleGetFunction(self._module, name))
+        return function
+
+
+def load_kernels(cupy: Any, capability: str) -> KernelModule:
+    """The kernels for a compute capability such as ``90``. ``DeviceError`` if they cannot be compiled."""
+    image = _prebuilt() or _compiled(cupy, capability)
+    return KernelModule(cupy.cuda.driver, image)
+
+
+def _prebuilt() -> bytes | None:
+    digest = PREBUILT.with_suffix(".digest")
+    if not (PREBUILT.is_file() and digest.is_file()):
+        return None
+    if digest.read_text(encoding="ascii").strip() != source_digest():
+        _log.info("%s was made of another source and is left alone", PREBUILT.name)
+        return None
+    return PREBUILT.read_bytes()
+
+
+def _compiled(cupy: Any, capability: str) -> bytes:
+    """What NVRTC makes of the source, kept in the user's cache: the first start on a machine takes 2 s."""
+    version = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+    folder = platformdirs.user_cache_path("livefusion") / "kernels"
+    kept = folder / f"{source_digest()}-sm_{capability}-nvrtc-{version}.cubin"
+    try:
+        return kept.read_bytes()
+    except OSError:
+        image = compile_kernels(cupy.cuda.nvrtc, capability)
+    _keep(kept, image)
+    return image
+
+
+def _keep(path: Path, image: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(image)
+        Path(name).replace(path)  # whole or not at all: another process may be reading it
+    except OSError as error:
+        _log.info("compiled kernels cannot be kept (%s): the next start will be as slow", error)
+
+
+def compile_kernels(nvrtc: Any, capability: str) -> bytes:
+    """A cubin for one architecture. ``DeviceError`` with the compiler's first complaint."""
+    program = nvrtc.createProgram(kernel_source(), "livefusion.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, (STANDARD, f"-arch=sm_{capability}"))
+        image: bytes = nvrtc.getCUBIN(program)
+    except nvrtc.NVRTCError as error:
+        said = str(nvrtc.getProgramLog(program)).strip() or str(error)
+        raise DeviceError(
+            f"NVRTC cannot compile the kernels for sm_{capability} ({said.splitlines()[0]})", DOCTOR
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
+    return image
