@@ -1,24 +1,22 @@
-"""ONNX Runtime itself: found, imported late, configured for the live path, its exceptions translated."""
+"""ONNX Runtime itself: found, imported late, configured for the live path."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from livefusion.core.errors import DeviceError, MachineError, ModelError
+from livefusion.core.errors import MachineError
 
 _INSTALL = "start with `uv run --extra cpu livefusion …`, which installs it"
 _ONE_OF_TWO = "uninstall both, then install one of the extras cpu and cuda"
 
-CPU_PROVIDER = "CPUExecutionProvider"
-CUDA_PROVIDER = "CUDAExecutionProvider"
-
 _SEVERITY_ERROR = 3
+
+NO_GRAPH = -1
+"""The graph id of a run that is neither captured nor replayed."""
 
 
 @cache
@@ -51,32 +49,12 @@ def _is_installed(distribution: str) -> bool:
     return True
 
 
-def provider_for(device_name: str, stream: int | None = None) -> tuple[str, dict[str, str]]:
-    """Return the execution provider of a device name (`cpu`, `cuda`, `cuda:1`) and its options.
-
-    `stream` is a CUDA stream handle on which the network runs, so that it orders with the caller's kernels.
-    Raises DeviceError for another name, or when this build of ONNX Runtime lacks the provider.
-    """
-    kind, _, index = device_name.partition(":")
-    if kind == "cpu" and not index:
-        return CPU_PROVIDER, {}
-    if kind != "cuda" or not (index or "0").isdecimal():
-        raise DeviceError(f"no inference device is called {device_name!r}", "use cpu, cuda or cuda:N")
-    if CUDA_PROVIDER not in onnxruntime().get_available_providers():
-        raise DeviceError(
-            "this onnxruntime cannot use CUDA", "install the extra cuda instead of cpu, or use --device cpu"
-        )
-    options = {"device_id": index or "0"}
-    if stream is not None:
-        options["user_compute_stream"] = str(stream)
-    return CUDA_PROVIDER, options
-
-
-def session_options(threads: int) -> Any:
+def session_options(threads: int, *, all_or_nothing: bool = False) -> Any:
     """Return options for one network on one stage's thread.
 
     On two busy cores a second intra-op thread made every network slower, because ONNX Runtime's threads spin
-    while they wait; so one thread is the default, and more never spin.
+    while they wait; so one thread is the default, and more never spin. With `all_or_nothing` a session is not
+    made unless the wanted provider takes every node: the rest would go to the CPU, with copies in between.
     """
     runtime = onnxruntime()
     options = runtime.SessionOptions()
@@ -87,30 +65,18 @@ def session_options(threads: int) -> Any:
     options.log_severity_level = _SEVERITY_ERROR
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    if all_or_nothing:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     return options
 
 
-@cache
-def _foreign_errors() -> tuple[type[Exception], ...]:
-    # ONNX Runtime's exceptions share no base class of their own.
-    onnxruntime()
-    state = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
-    found = (value for value in vars(state).values() if isinstance(value, type))
-    own = tuple(value for value in found if issubclass(value, Exception))
-    return (*own, RuntimeError, ValueError)
+def run_options(*, wait: bool, graph: int = NO_GRAPH) -> Any:
+    """Return options for runs on CUDA.
 
-
-@contextmanager
-def translated(model: str, *, loading: bool = False) -> Iterator[None]:
-    """Translate what ONNX Runtime raises: to ModelError while loading, to DeviceError while running."""
-    try:
-        yield
-    except _foreign_errors() as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        if loading:
-            raise ModelError(
-                f"onnxruntime cannot load model {model} ({reason})", "run `livefusion models check`"
-            ) from error
-        raise DeviceError(
-            f"model {model} failed while running ({reason})", "run `livefusion doctor`"
-        ) from error
+    Without `wait` a run returns when its work is on the stream. `graph` names the captured graph that a
+    binding replays, if the session has graphs; each binding needs its own, for a graph keeps the addresses.
+    """
+    options = onnxruntime().RunOptions()
+    options.add_run_config_entry("disable_synchronize_execution_providers", "0" if wait else "1")
+    options.add_run_config_entry("gpu_graph_id", str(graph))
+    return options

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from livefusion.core.errors import GraphError
-from livefusion.inference.binding import Array, Binding, Memory
-from livefusion.inference.engine import onnxruntime, provider_for, session_options, translated
-from livefusion.inference.placement import Placement, prove_placement
+from livefusion.devices.device import Device
+from livefusion.inference.binding import Array, Binding
+from livefusion.inference.engine import NO_GRAPH
+from livefusion.inference.failures import translated
+from livefusion.inference.loaded import Lane, load_network
+from livefusion.inference.placement import Placement
+from livefusion.inference.provider import place_of
 from livefusion.inference.registry import ModelEntry, TensorSpec
-
-_log = logging.getLogger(__name__)
 
 # A live source has one size, or two at a format change; photos of many sizes must not pile up buffers.
 _MOST_BINDINGS = 4
@@ -30,35 +31,48 @@ _Shapes = tuple[tuple[int, ...], ...]
 class Session:
     """One network on one device.
 
-    Safe for one thread at a time, because outputs are reused. `placement` says where its nodes really run.
+    Safe for one thread at a time, because outputs are reused; the network itself, which is large, is shared
+    with every other session of the same file, place and options. `placement` says where its nodes really run.
+
+    With a `device` whose memory is not the host's, bindings run on a stream of their own, `lane`, where they
+    must be put (`faces.network.BoundNetwork` does). `graphs` has them captured as CUDA graphs.
 
     Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX
-    Runtime, and DeviceError when the device is unknown or did not get the network.
+    Runtime, and DeviceError when the place is unknown or did not get the network.
     """
 
     def __init__(
-        self, entry: ModelEntry, device_name: str = "cpu", *, threads: int = 1, stream: int | None = None
+        self,
+        entry: ModelEntry,
+        device_name: str = "cpu",
+        *,
+        device: Device | None = None,
+        threads: int = 1,
+        graphs: bool = False,
     ) -> None:
-        started = time.perf_counter_ns()
         self.entry = entry
         self.device_name = device_name
-        provider, options = provider_for(device_name, stream)
-        content = entry.read()
-        with translated(entry.name, loading=True):
-            self._session = onnxruntime().InferenceSession(
-                content, session_options(threads), providers=[(provider, options)]
-            )
-        self.placement: Placement = prove_placement(self._session, provider, entry.name)
-        self._memory = _memory_of(device_name)
+        self._place = place_of(device_name)
+        self._graphs = graphs and self._place.on_cuda
+        self._network = load_network(entry, self._place, device, threads=threads, graphs=self._graphs)
+        self._session = self._network.runtime
+        self.placement: Placement = self._network.placement
+        self.lane = self._network.lane or _lane_beside(device, entry.name)
         self._specs = {spec.name: spec for spec in entry.inputs}
+        self._dtypes = {spec.name: spec.dtype for spec in (*entry.inputs, *entry.outputs)}
         self._bindings: dict[_Shapes, Binding] = {}
-        _log.debug("loaded %s in %.0f ms", entry.name, (time.perf_counter_ns() - started) / 1e6)
 
     @property
     def precision(self) -> str:
         """Name of the type the network computes in: `fp32` or `fp16`."""
         dtype = self.entry.inputs[0].dtype
         return _PRECISIONS.get(dtype, dtype)
+
+    def dtype_of(self, tensor: str) -> str:
+        """Return the type of an input or output; raises GraphError for another name."""
+        if tensor not in self._dtypes:
+            raise GraphError(f"model {self.entry.name} has no tensor {tensor}")
+        return self._dtypes[tensor]
 
     def empty_inputs(self, **axes: int) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
         """Return new zeroed host arrays for every input; `axes` gives the sizes of named axes.
@@ -72,13 +86,17 @@ class Session:
         """Tie the network to fixed buffers and return the binding to run.
 
         Nothing is copied: `inputs` are read and `outputs` written in place at every `Binding.run`. Without
-        `outputs` host arrays of the right shapes are made, which for an input of free size takes one run.
-        Raises GraphError when a tensor is missing or has another dtype or shape than the registry says.
+        `outputs` host arrays of the right shapes are made, which for an input of free size takes one run;
+        then `Binding.run` waits for them. Raises GraphError when a tensor is missing or has another dtype or
+        shape than the registry says.
         """
         self._check(inputs)
+        wait = outputs is None or self.lane is None
         if outputs is None:
             outputs = self._make_outputs(inputs)
-        return Binding(self._session, self.entry.name, self._memory, inputs, outputs)
+        captures = self._graphs and not wait and self.placement.is_complete
+        graph = next(self._network.graph_ids) if captures else NO_GRAPH
+        return Binding(self._session, self.entry.name, self._place, inputs, outputs, wait=wait, graph=graph)
 
     def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """Run once and return the outputs, which the next run with the same input shapes overwrites.
@@ -88,7 +106,8 @@ class Session:
         Raises GraphError for wrong inputs and DeviceError when the device fails.
         """
         binding = self._binding(inputs)
-        binding.run()
+        with self.lane.lock if self.lane else nullcontext():
+            binding.run()
         return MappingProxyType(binding.outputs)
 
     def warm_up(self, **axes: int) -> None:
@@ -130,9 +149,9 @@ class Session:
         return dict(zip(names, found, strict=True))
 
 
-def _memory_of(device_name: str) -> Memory:
-    kind, _, index = device_name.partition(":")
-    return Memory(kind, int(index or 0))
+def _lane_beside(device: Device | None, name: str) -> Lane | None:
+    """A stream for a network whose own runtime knows none: that of the CPU, on a device that is simulated."""
+    return None if device is None or device.shares_host_memory else Lane(device.stream(name))
 
 
 def _shape(spec: TensorSpec, axes: Mapping[str, int]) -> tuple[int, ...]:

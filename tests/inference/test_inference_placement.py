@@ -6,8 +6,9 @@ import pytest
 
 from livefusion.core.errors import DeviceError
 from livefusion.inference import ModelRegistry, Placement, Session
-from livefusion.inference.engine import CPU_PROVIDER, CUDA_PROVIDER
+from livefusion.inference.cuda import CUDA_PROVIDER
 from livefusion.inference.placement import prove_placement
+from livefusion.inference.provider import CPU_PROVIDER
 
 pytestmark = pytest.mark.unit
 
