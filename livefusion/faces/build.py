@@ -23,22 +23,40 @@ from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.ops.preprocess import open_preprocessor
 
+_ON_THE_PATH = "face_landmarks"
+
 
 class Networks:
     """YuNet, the 478-point mesh and SFace for one stage, each loaded when first asked for and then kept.
 
     A stage that opens again after a failure is back after 50 ms with them and not after 300. Sessions are for
-    one thread: two stages never share them.
+    one thread: two stages never share them, but what they loaded. ``where`` they run is the device, unless
+    that is none that ONNX Runtime knows; ``graphs`` has what the stage itself runs captured as CUDA graphs.
     """
 
-    def __init__(self, device: Device, models: ModelRegistry | None = None) -> None:
+    def __init__(
+        self,
+        device: Device,
+        models: ModelRegistry | None = None,
+        *,
+        where: str | None = None,
+        graphs: bool = False,
+    ) -> None:
         self.models = models or ModelRegistry.load()
-        self._where = device.name if device.name.startswith("cuda") else "cpu"
+        self._device = device
+        self._where = where or (device.name if device.name.startswith("cuda") else "cpu")
+        self._graphs = graphs
         self._sessions: dict[str, Session] = {}
 
     def __getitem__(self, name: str) -> Session:
         if name not in self._sessions:
-            self._sessions[name] = Session(self.models[name], self._where)
+            self._sessions[name] = Session(
+                self.models[name],
+                self._where,
+                device=self._device,
+                # ONNX Runtime keeps graphs by thread: the detector's would be captured while frames wait.
+                graphs=self._graphs and name == _ON_THE_PATH,
+            )
         return self._sessions[name]
 
     @property
@@ -62,7 +80,7 @@ def build_analyse_stage(
     at_hand = networks or Networks(device)
 
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
-        landmarker = Landmarker(device, at_hand["face_landmarks"], stream)
+        landmarker = Landmarker(device, at_hand[_ON_THE_PATH], stream, settings.max_faces)
         preprocessor = open_preprocessor(device, settings.preprocess, (LANDSCAPE, PORTRAIT))
         detector = LiveDetector(device, at_hand["yunet"], preprocessor)
         recogniser = LiveRecogniser(device, at_hand["sface"])

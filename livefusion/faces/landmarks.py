@@ -13,7 +13,7 @@ import numpy.typing as npt
 from livefusion.core.face import Landmarks
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine
-from livefusion.devices.device import Device, Event, Stream
+from livefusion.devices.device import Device, Stream
 from livefusion.faces.network import BoundNetwork, Loaded
 from livefusion.faces.roi import Roi
 from livefusion.ops.registry import NV12_WARP_NORM
@@ -33,46 +33,44 @@ class FaceMesh:
 
 
 class Landmarker:
-    """Finds landmarks in live NV12 frames. One thread at a time."""
+    """Finds landmarks in live NV12 frames, with buffers for ``faces`` a frame. One thread at a time."""
 
-    def __init__(self, device: Device, session: Loaded, stream: Stream) -> None:
+    def __init__(self, device: Device, session: Loaded, stream: Stream, faces: int = 1) -> None:
         self._device = device
         self._session = session
         self._stream = stream
-        self._networks: list[BoundNetwork] = []
+        self._network = self._bound(faces)
 
     def reserve(self, faces: int) -> None:
         """Make buffers for so many faces a frame now and not when they appear."""
-        while len(self._networks) < faces:
-            self._networks.append(
-                BoundNetwork(self._device, self._session, "face_landmarks", (1, 3, CROP, CROP), _OUTPUTS)
-            )
+        if faces > self._network.count:
+            self._network = self._bound(faces)
 
     def find(self, frame: Frame, rois: Sequence[Roi]) -> list[FaceMesh]:
         """The mesh in each region; the stream has waited for the frame, which is read when this returns."""
         if not rois:
             return []
         self.reserve(len(rois))
-        for network, roi in zip(self._networks, rois, strict=False):
-            self._launch(network, frame, roi.to_crop(CROP))
-        done: Event = self._stream.record()
-        done.synchronize()
-        return [
-            _mesh(network.output("landmarks"), network.output("presence"), roi)
-            for network, roi in zip(self._networks, rois, strict=False)
-        ]
-
-    def _launch(self, network: BoundNetwork, frame: Frame, to_crop: Affine) -> None:
+        network, count = self._network, len(rois)
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
-            "matrices": (to_crop,),
+            "matrices": [roi.to_crop(CROP) for roi in rois],
             "color": frame.color,
             "scale": 1 / 255,
-            "out": network.image,
+            "out": network.image[:count],
         }
         self._device.launch(NV12_WARP_NORM, arguments, self._stream)
-        network.launch(self._stream)
+        network.launch(self._stream, count)
+        self._stream.record().synchronize()
+        return [
+            _mesh(network.output("landmarks", index), network.output("presence", index), roi)
+            for index, roi in enumerate(rois)
+        ]
+
+    def _bound(self, faces: int) -> BoundNetwork:
+        shape = (1, 3, CROP, CROP)
+        return BoundNetwork(self._device, self._session, "face_landmarks", shape, _OUTPUTS, count=faces)
 
 
 def landmarks_of_photo(session: Loaded, rgb: npt.NDArray[np.uint8], roi: Roi) -> FaceMesh:
