@@ -23,7 +23,8 @@ FEWEST = 4
 _USES_BEFORE_CAPTURE = 3
 """A sequence that was seen so often will come again."""
 _MOST_GRAPHS = 32
-_PAGE = 4096
+_PAGE = 16384
+"""Bytes for the arguments of a hundred kernels or so: more than ten faces take."""
 _STAGINGS = 4
 """Replays of one graph under way at once, before the host waits."""
 _ALIGNMENT = 16
