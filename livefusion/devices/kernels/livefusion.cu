@@ -1,8 +1,11 @@
 // All kernels in one module: compiled once, loaded once.
+#include "blur.cu"
 #include "convert.cu"
 #include "feather.cu"
 #include "letterbox.cu"
+#include "mask.cu"
 #include "paste.cu"
+#include "plane.cu"
 #include "raster.cu"
 #include "scale.cu"
 #include "turn.cu"

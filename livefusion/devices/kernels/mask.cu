@@ -1,0 +1,3 @@
+#include "mask.h"
+
+LF_PIXELS(scale_alpha, LfScaleAlpha)
