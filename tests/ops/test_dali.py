@@ -125,6 +125,20 @@ def test_the_order_of_streams_is_kept(seed: int) -> None:
     device.assert_no_races()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_padded_rows_are_read_when_they_are_written(seed: int) -> None:
+    device, picture = SimDevice(seed), noise(40, 24, ColorInfo())
+    stream = device.stream("detect")
+    luma = device.empty((24, 48), np.uint8)[:, :40]
+    chroma = device.empty((12, 24, 2), np.uint8)[:, :20]
+    device.copy(luma, picture.luma, stream)
+    device.copy(chroma, picture.chroma, stream)
+    out = device.empty((1, 3, 24, 40), np.float32)
+    DaliPreprocessor(device).fill([Nv12(luma, chroma, picture.color)], out, stream)
+    stream.synchronize()
+    assert np.abs(device.to_host(out) - expected([picture], 24, 40, PLAIN)).max() < 0.001
+
+
 def test_a_picture_that_is_still_written_is_a_race() -> None:
     device = SimDevice()
     decode, detect = device.stream("decode"), device.stream("detect")

@@ -94,7 +94,7 @@ def test_on_cuda_everything_of_the_device_is_ordered_by_our_stream() -> None:
     recorder, stream = Recorder(), SimDevice().stream("detect")
     out = np.empty((1, 3, 4, 4), np.float32)
     pipe = Pipe(recorder.library(), lambda: None, CudaByName(), 3)
-    pipe.run({"luma": [1]}, {"size": [2]}, out, stream)
+    pipe.run({"luma": [np.zeros((4, 4), np.uint8)]}, {"size": [2]}, out, stream)
     ours = {"cuda_stream": stream.handle}
     assert recorder.calls == [
         ("feed", "luma", ours),
@@ -111,7 +111,7 @@ def test_on_the_host_there_is_no_stream() -> None:
     recorder, device = Recorder(), CpuDevice()
     out = np.empty((1, 3, 4, 4), np.float32)
     pipe = Pipe(recorder.library(), lambda: None, device, 1)
-    pipe.run({"luma": [1]}, {}, out, device.stream("detect"))
+    pipe.run({"luma": [np.zeros((4, 4), np.uint8)]}, {}, out, device.stream("detect"))
     assert recorder.calls == [("feed", "luma", {}), ("run",), ("copy", out.ctypes.data, {})]
     assert recorder.options["device_id"] is None
 
@@ -130,6 +130,7 @@ def test_a_tensor_that_cannot_be_copied_into_is_refused(out: Tensor) -> None:
     ("fault", "kind", "text"),
     [
         (RuntimeError("no driver.\nmore"), DeviceError, "DALI cannot build a pipeline: no driver: choose"),
+        (RuntimeError("CUDA error: Out of memory"), OutOfMemoryError, "no memory left for DALI to build"),
         (MemoryError(), OutOfMemoryError, "no memory left for DALI to build a pipeline: use"),
     ],
 )

@@ -14,7 +14,7 @@ from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.dali.colour import colour_matrix, to_tensor
 from livefusion.ops.dali.half_pixel import to_half_pixel
 from livefusion.ops.dali.library import Dali, load_dali
-from livefusion.ops.dali.pipe import Batch, Graph, Pipe, dense, graph_place
+from livefusion.ops.dali.pipe import Batch, Graph, Pipe, graph_place
 from livefusion.ops.preprocess import Normalisation, Nv12, check_count
 from livefusion.ops.yuv import chroma_origin
 
@@ -53,7 +53,7 @@ class DaliCrops:
         if len(crops) > self._batch:
             raise ValueError(f"{len(crops)} crops are more than the {self._batch} of the batch")
         pictures = [crop.picture for crop in crops]
-        planes = {"luma": [dense(p.luma) for p in pictures], "chroma": [dense(p.chroma) for p in pictures]}
+        planes = {"luma": [p.luma for p in pictures], "chroma": [p.chroma for p in pictures]}
         self._device.run(
             partial(self._pipe.run, planes, self._parameters(crops), out, stream),
             stream,

@@ -13,7 +13,7 @@ from livefusion.core.geometry import Size
 from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.dali.colour import colour_matrix, to_tensor
 from livefusion.ops.dali.library import Dali, load_dali
-from livefusion.ops.dali.pipe import Graph, Pipe, dense, graph_place
+from livefusion.ops.dali.pipe import Graph, Pipe, graph_place
 from livefusion.ops.fit import letterbox_size
 from livefusion.ops.preprocess import Normalisation, Nv12, check_count
 from livefusion.ops.reference.warp import Order
@@ -54,7 +54,7 @@ class DaliPreprocessor:
         pipe = self._pipe((height, width), len(pictures))
         target = Size(width, height)
         sizes, matrices = zip(*(_parameters(p, target, self._how.order) for p in pictures), strict=True)
-        planes = {"luma": [dense(p.luma) for p in pictures], "chroma": [dense(p.chroma) for p in pictures]}
+        planes = {"luma": [p.luma for p in pictures], "chroma": [p.chroma for p in pictures]}
         parameters = {"size": list(sizes), "matrix": list(matrices)}
         self._device.run(
             partial(pipe.run, planes, parameters, out, stream),

@@ -41,6 +41,8 @@ def translated(doing: str) -> Iterator[None]:
     except MemoryError as error:
         raise OutOfMemoryError(f"no memory left for DALI to {doing}", "use a smaller size") from error
     except (RuntimeError, TypeError, ValueError, KeyError) as error:
+        if "out of memory" in str(error).lower():
+            raise OutOfMemoryError(f"no memory left for DALI to {doing}", "use a smaller size") from error
         raise DeviceError(f"DALI cannot {doing}: {_first_line(error)}", _REMEDY) from error
 
 

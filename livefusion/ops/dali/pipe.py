@@ -9,6 +9,7 @@ import numpy as np
 
 from livefusion.core.errors import DeviceError
 from livefusion.devices.device import Array, Device, Stream
+from livefusion.devices.kernel import address
 from livefusion.ops.dali.library import Dali, translated
 
 Batch = list[Array]
@@ -56,18 +57,20 @@ class Pipe:
 
         To be called as the work of ``Device.run``. ``DeviceError`` if DALI refuses.
         """
-        address = address_of(out)
+        target = pointer_to(out)
         on_stream = {} if self._gpu is None else {"cuda_stream": stream.handle}
+        # Here and not before: what makes a plane dense reads it. Held until DALI has read them.
+        whole = {name: [dense(plane) for plane in batch] for name, batch in planes.items()}
         with translated("preprocess a picture"):
-            for name, batch in planes.items():
+            for name, batch in whole.items():
                 self._pipeline.feed_input(name, batch, **on_stream)
             for name, batch in parameters.items():
                 self._pipeline.feed_input(name, batch)
             (output,) = self._pipeline.run(*on_stream.values())
             if self._gpu is None:
-                output.copy_to_external(address)
+                output.copy_to_external(target)
             else:
-                output.copy_to_external(address, non_blocking=True, **on_stream)
+                output.copy_to_external(target, non_blocking=True, **on_stream)
         # Held until the next run, which is behind this copy on the same stream.
         self._output = output
 
@@ -77,13 +80,11 @@ def graph_place(device: Device) -> str:
     return "cpu" if gpu_index(device) is None else "gpu"
 
 
-def address_of(out: Array) -> Any:
+def pointer_to(out: Array) -> ctypes.c_void_p:
     """Address of a contiguous float32 array as a ``void`` pointer; ``ValueError`` if it is not such a one."""
     if out.dtype != np.float32 or not out.flags.c_contiguous:
         raise ValueError("the tensor to fill must be contiguous and float32")
-    if isinstance(out, np.ndarray):
-        return ctypes.c_void_p(out.ctypes.data)
-    return ctypes.c_void_p(out.__cuda_array_interface__["data"][0])
+    return ctypes.c_void_p(address(out))
 
 
 def dense(plane: Array) -> Array:
