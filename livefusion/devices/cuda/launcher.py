@@ -27,7 +27,7 @@ class CudaLauncher:
         self._scratch: dict[str, Block] = {}
         self._waiting: list[Launch] = []
         self._kept: list[Any] = []
-        self._replay = Replay(context, handle, self.put_at) if captures else None
+        self._replay = Replay(context, handle) if captures else None
         # What cuLaunchKernel reads: an array of pointers to arguments, of which there is one.
         self._arguments = ctypes.create_string_buffer(_MOST_BYTES)
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(self._arguments))
@@ -56,7 +56,7 @@ class CudaLauncher:
         if not self._waiting:
             return
         launches, self._waiting = self._waiting, []
-        if self._replay is None or not self._replay.send(launches):
+        if self._replay is None or not self._replay.send(launches, self.put_at):
             for kernel, extent, packed in launches:
                 self.put(kernel, extent, packed)
         self._kept.clear()

@@ -72,16 +72,15 @@ class Replay:
     stream launches one by one from then on, and says so.
     """
 
-    def __init__(self, context: CudaContext, handle: int, put_at: PutAt) -> None:
+    def __init__(self, context: CudaContext, handle: int) -> None:
         self._context = context
         self._runtime = context.runtime
         self._handle = handle
-        self._put_at = put_at
         self._sequences: OrderedDict[_Key, _Sequence] = OrderedDict()
         self._works = True
         self.replays = 0
 
-    def send(self, launches: list[Launch]) -> bool:
+    def send(self, launches: list[Launch], put_at: PutAt) -> bool:
         """Replay the graph of these launches; False if there is none (yet)."""
         if len(launches) < FEWEST or not self._works:
             return False
@@ -89,7 +88,7 @@ class Replay:
         sequence = self._find(key)
         if sequence.captured is None:
             sequence.uses += 1
-            if sequence.uses <= _USES_BEFORE_CAPTURE or not self._capture(sequence, launches, key):
+            if sequence.uses <= _USES_BEFORE_CAPTURE or not self._capture(sequence, launches, key, put_at):
                 return False
         assert sequence.captured is not None
         self._replay(sequence.captured, sequence.offsets, launches)
@@ -102,7 +101,7 @@ class Replay:
             self._sequences.popitem(last=False)
         return sequence
 
-    def _capture(self, sequence: _Sequence, launches: list[Launch], key: _Key) -> bool:
+    def _capture(self, sequence: _Sequence, launches: list[Launch], key: _Key, put_at: PutAt) -> bool:
         offset, offsets = 0, []
         for _, _, packed in launches:
             offsets.append(offset)
@@ -112,7 +111,7 @@ class Replay:
         self._context.destroy_retired_graphs()
         page = self._context.memory.allocate(_PAGE)
         try:
-            executable = self._record(launches, key, [page.address + place for place in offsets])
+            executable = self._record(launches, key, [page.address + place for place in offsets], put_at)
         except self._context.errors as error:
             _log.warning("kernels are launched one by one, because they cannot be captured (%s)", error)
             self._works = False
@@ -122,11 +121,11 @@ class Replay:
         sequence.offsets = offsets
         return True
 
-    def _record(self, launches: list[Launch], key: _Key, arguments: list[int]) -> int:
+    def _record(self, launches: list[Launch], key: _Key, arguments: list[int], put_at: PutAt) -> int:
         self._runtime.streamBeginCapture(self._handle, self._runtime.streamCaptureModeThreadLocal)
         try:
             for (kernel, _, _), (_, grid), place in zip(launches, key, arguments, strict=True):
-                self._put_at(kernel, grid, place)
+                put_at(kernel, grid, place)
         finally:
             graph = self._runtime.streamEndCapture(self._handle)
         executable = int(self._runtime.graphInstantiate(graph))
