@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import OutOfMemoryError
-from livefusion.devices.device import Array, Event, Operator, Stream, bytes_of, host_view
+from livefusion.devices.device import Array, Event, Operator, Stream, bytes_of, check_copy, host_view
 
 ALIGNMENT = 64
 """Bytes of a cache line and of the widest vector load: arrays start on such a boundary."""
@@ -151,9 +151,3 @@ def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
         ) from error
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(shape)
-
-
-def check_copy(dst: Array, src: Array) -> None:
-    """``ValueError`` unless both arrays have the same shape and dtype."""
-    if dst.shape != src.shape or dst.dtype != src.dtype:
-        raise ValueError(f"cannot copy {src.dtype}{src.shape} into {dst.dtype}{dst.shape}")

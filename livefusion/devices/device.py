@@ -172,3 +172,9 @@ def host_view(
 def bytes_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
     """Size of an array in bytes."""
     return int(np.prod(shape)) * np.dtype(dtype).itemsize
+
+
+def check_copy(dst: Array, src: Array) -> None:
+    """``ValueError`` unless both arrays have the same shape and dtype."""
+    if dst.shape != src.shape or dst.dtype != src.dtype:
+        raise ValueError(f"cannot copy {src.dtype}{src.shape} into {dst.dtype}{dst.shape}")

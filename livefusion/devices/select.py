@@ -1,14 +1,18 @@
 """From a name on the command line to a device, and the record of what was wanted and not to be had."""
 
+import ctypes
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from livefusion.core.errors import DeviceError, SettingsError
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 
-_CUDA = re.compile(r"cuda(:\d+)?")
-_NO_CUDA = "this build has no CUDA device yet"
+_CUDA = re.compile(r"cuda(?::(\d+))?")
+_INSTALL_DRIVER = "install NVIDIA's driver 580 or newer, or use --device cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,21 @@ class Fallback:
     reason: str
 
 
+@runtime_checkable
+class FallsBack(Protocol):
+    """A part that tells of its fallbacks, the newest last."""
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What it does otherwise than it best would."""
+        ...
+
+
+def fallbacks_of(part: object) -> tuple[Fallback, ...]:
+    """The fallbacks of any part; none if it has no way to tell of them."""
+    return part.fallbacks if isinstance(part, FallsBack) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The device to compute on, and what it stands in for."""
@@ -28,8 +47,39 @@ class Selection:
     fallbacks: tuple[Fallback, ...] = ()
 
 
-def open_device(name: str) -> Selection:
-    """Open ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+@dataclass(frozen=True, slots=True)
+class CudaDoor:
+    """How CUDA is reached: what is missing before it is worth a try, and the device of an index.
+
+    ``missing`` is cheap (0.1 ms without a driver) where importing CuPy takes a second. ``open`` gives one
+    device for each index of a process, so that graphs share the context; it raises ``DeviceError``.
+    """
+
+    missing: Callable[[], str]
+    open: Callable[[int], Device]
+
+
+def missing_driver() -> str:
+    """What is wrong with NVIDIA's driver, in words; empty if its library loads."""
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return f"there is no NVIDIA driver here ({library} does not load)"
+    return ""
+
+
+def _open_cuda(index: int) -> Device:
+    from livefusion.devices.cuda import open_cuda
+
+    return open_cuda(index)
+
+
+_DOOR = CudaDoor(missing_driver, _open_cuda)
+
+
+def open_device(name: str, door: CudaDoor = _DOOR) -> Selection:
+    """Open ``auto``, ``cpu``, ``cuda`` or ``cuda:N``; without a number it is CUDA's first, the fastest one.
 
     Only ``auto`` may end on another device than the best one, and then says so. ``DeviceError`` if the named
     device is not to be had, ``SettingsError`` if it is no device's name.
@@ -37,7 +87,21 @@ def open_device(name: str) -> Selection:
     if name == "cpu":
         return Selection(CpuDevice())
     if name == "auto":
-        return Selection(CpuDevice(), (Fallback("cuda", "cpu", _NO_CUDA),))
-    if _CUDA.fullmatch(name):
-        raise DeviceError(f"{name} cannot be used, because {_NO_CUDA}", "use --device cpu")
-    raise SettingsError(f"{name!r} is no device", "use auto, cpu, cuda or cuda:N")
+        return _open_best(door)
+    match = _CUDA.fullmatch(name)
+    if match is None:
+        raise SettingsError(f"{name!r} is no device", "use auto, cpu, cuda or cuda:N")
+    return Selection(_enter(door, int(match[1] or 0)))
+
+
+def _open_best(door: CudaDoor) -> Selection:
+    try:
+        return Selection(_enter(door, 0))
+    except DeviceError as error:
+        return Selection(CpuDevice(), (Fallback("cuda", "cpu", error.problem),))
+
+
+def _enter(door: CudaDoor, index: int) -> Device:
+    if missing := door.missing():
+        raise DeviceError(f"cuda:{index} cannot be used: {missing}", _INSTALL_DRIVER)
+    return door.open(index)

@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import DeviceError
-from livefusion.devices.cpu import check_copy
 from livefusion.devices.cuda.context import CudaContext
 from livefusion.devices.cuda.library import translated
 from livefusion.devices.cuda.memory import Arena, Block
 from livefusion.devices.cuda.nvtx import annotator
 from livefusion.devices.cuda.rows import rows_of
 from livefusion.devices.cuda.stream import CudaStream
-from livefusion.devices.device import Array, Operator, Stream, bytes_of
+from livefusion.devices.device import Array, Operator, Stream, bytes_of, check_copy
 
 
 class CudaDevice:

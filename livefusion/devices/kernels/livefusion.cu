@@ -1,5 +1,6 @@
 // All kernels in one module: compiled once, loaded once.
 #include "blur.cu"
+#include "colour.cu"
 #include "convert.cu"
 #include "feather.cu"
 #include "letterbox.cu"

@@ -1,0 +1,266 @@
+// Give a patch the colours and the light of the frame below it.
+#pragma once
+#include "lf.h"
+
+#define LF_CELL_QUADS 4  // squares of 2x2 pixels along a side of a cell
+#define LF_BLOCK_CELLS (LF_LANES / LF_CELL_QUADS / LF_CELL_QUADS)  // cells of a row that a block measures
+#define LF_CHANNELS 6  // Y, Cb, Cr of the patch, then of the frame
+#define LF_TOTALS (1 + 2 * LF_CHANNELS)  // samples, their sums, sums of their squares
+#define LF_LINE 1024  // cells of the longest row or column
+
+struct LfMeasure {
+    LfView<u8> patch, luma, chroma;
+    LfView<float> cells;
+    u32* totals;  // LF_TOTALS rows of `blocks` numbers
+    int x, y;  // of the patch in the picture
+    int firm;  // from this alpha on, in quads, a sample counts
+    int across, blocks;
+};
+
+// All values are sums over the four pixels of a quad. Whole numbers: order changes nothing.
+struct LfMeasureShared {
+    u32 weighted[1 + LF_CHANNELS][LF_LANES];  // alpha, then values times alpha
+    u32 firm[1 + LF_CHANNELS][LF_LANES];  // whether the sample is firm, then values if so
+    u32 partial[LF_TOTALS][8];
+};
+
+LF_DEVICE u32 lf_four(u32 a, u32 b, u32 c, u32 d, int channel) {
+    const int shift = 8 * channel;
+    return (a >> shift & 255) + (b >> shift & 255) + (c >> shift & 255) + (d >> shift & 255);
+}
+
+// One of the 64 x 4 quads of a block.
+LF_DEVICE void lf_measure_quad(const LfMeasure& a, int column, int row, int lane, LfMeasureShared& shared) {
+    u32 alpha = 0, values[LF_CHANNELS] = {0, 0, 0, 0, 0, 0};
+    const int x = a.x + 2 * column, y = a.y + 2 * row;
+    const bool seen = 2 * column + 1 < a.patch.width && 2 * row + 1 < a.patch.height && x >= 0 && y >= 0 &&
+                      x + 1 < a.luma.width && y + 1 < a.luma.height;
+    if (seen) {
+        const u8 *upper = a.patch.at(2 * column, 2 * row), *lower = a.patch.at(2 * column, 2 * row + 1);
+        const u32 p00 = lf_load4(upper), p01 = lf_load4(upper + 4), p10 = lf_load4(lower), p11 = lf_load4(lower + 4);
+        const u8 *above = a.luma.at(x, y), *below = a.luma.at(x, y + 1), *chroma = a.chroma.at(x / 2, y / 2);
+        alpha = lf_four(p00, p01, p10, p11, 3);
+        for (int channel = 0; channel < 3; channel++) values[channel] = lf_four(p00, p01, p10, p11, channel);
+        values[3] = u32(above[0]) + above[1] + below[0] + below[1];
+        values[4] = 4 * u32(chroma[0]);
+        values[5] = 4 * u32(chroma[1]);
+    }
+    const bool firm = int(alpha) >= a.firm;
+    shared.weighted[0][lane] = alpha;
+    shared.firm[0][lane] = firm;
+    for (int channel = 0; channel < LF_CHANNELS; channel++) {
+        shared.weighted[1 + channel][lane] = alpha * values[channel];
+        shared.firm[1 + channel][lane] = firm ? values[channel] : 0;
+    }
+}
+
+// One of the 16 cells of a block, one of its values.
+LF_DEVICE void lf_measure_cell(const LfMeasure& a, int column, int row, int cell, int value,
+                               const LfMeasureShared& shared) {
+    if (column >= a.cells.width || row >= a.cells.height) return;
+    u32 sum = 0;
+    for (int j = 0; j < LF_CELL_QUADS; j++)
+        for (int i = 0; i < LF_CELL_QUADS; i++)
+            sum += shared.weighted[value][(j * LF_BLOCK_CELLS + cell) * LF_CELL_QUADS + i];
+    a.cells.at(column, row)[value] = float(sum) / (value == 0 ? 1020.0f : 4080.0f);
+}
+
+// One total of a block, over an eighth of its quads.
+LF_DEVICE u32 lf_measure_total(int total, int eighth, const LfMeasureShared& shared) {
+    const u32* values = shared.firm[total <= LF_CHANNELS ? total : total - LF_CHANNELS];
+    u32 sum = 0;
+    for (int quad = eighth; quad < LF_LANES; quad += 8)
+        sum += total <= LF_CHANNELS ? values[quad] : values[quad] * values[quad];
+    return sum;
+}
+
+LF_DEVICE int colour_cells_phases(const LfMeasure&) { return 3; }
+
+LF_DEVICE void colour_cells_phase(const LfMeasure& a, int x, int y, int, int phase, int lane, LfNothing&,
+                                  LfMeasureShared& shared) {
+    const int across = LF_BLOCK_CELLS * LF_CELL_QUADS, values = 1 + LF_CHANNELS;
+    if (phase == 0) {
+        lf_measure_quad(a, x * across + lane % across, y * LF_CELL_QUADS + lane / across, lane, shared);
+    } else if (phase == 1) {
+        const int cell = lane / values, other = lane - LF_LANES / 2;
+        if (cell < LF_BLOCK_CELLS) lf_measure_cell(a, x * LF_BLOCK_CELLS + cell, y, cell, lane % values, shared);
+        if (other >= 0 && other < 8 * LF_TOTALS)
+            shared.partial[other / 8][other % 8] = lf_measure_total(other / 8, other % 8, shared);
+    } else if (lane < LF_TOTALS) {
+        u32 sum = 0;
+        for (int eighth = 0; eighth < 8; eighth++) sum += shared.partial[lane][eighth];
+        a.totals[i64(lane) * a.blocks + y * a.across + x] = sum;
+    }
+}
+
+struct LfStats {
+    const u32* totals;  // as LfMeasure leaves them
+    float* stats;  // for Y, Cb, Cr: mean and deviation of the patch, then of the frame
+    int blocks, fewest;
+    float momentum;
+};
+
+struct LfStatsShared {
+    i64 sums[LF_TOTALS][LF_LANES];
+    i64 partial[LF_TOTALS][16];
+};
+
+LF_DEVICE i64 lf_whole(const i64* partial) {
+    i64 sum = 0;
+    for (int i = 0; i < 16; i++) sum += partial[i];
+    return sum;
+}
+
+// Double is slow on most GPUs, but this is six lanes, once a patch.
+LF_DEVICE void lf_note(const LfStats& a, int channel, const LfStatsShared& shared) {
+    const i64 count = lf_whole(shared.partial[0]);
+    if (count < a.fewest) return;
+    const double mean = double(lf_whole(shared.partial[1 + channel])) / double(count);
+    const double square = double(lf_whole(shared.partial[1 + LF_CHANNELS + channel])) / double(count);
+    const double spread = sqrt(fmax(square - mean * mean, 0.0));
+    const float found[2] = {float(0.25 * mean), float(0.25 * spread)};
+    float* stats = a.stats + channel % 3 * 4 + channel / 3 * 2;
+    for (int i = 0; i < 2; i++)
+        stats[i] = a.momentum == 0 ? found[i] : stats[i] * a.momentum + found[i] * (1 - a.momentum);
+}
+
+LF_DEVICE int colour_stats_phases(const LfStats&) { return 3; }
+
+LF_DEVICE void colour_stats_phase(const LfStats& a, int, int, int, int phase, int lane, LfNothing&,
+                                  LfStatsShared& shared) {
+    if (phase == 0) {
+        i64 sums[LF_TOTALS] = {};
+        for (int block = lane; block < a.blocks; block += LF_LANES)
+            for (int total = 0; total < LF_TOTALS; total++) sums[total] += a.totals[i64(total) * a.blocks + block];
+        for (int total = 0; total < LF_TOTALS; total++) shared.sums[total][lane] = sums[total];
+    } else if (phase == 1) {
+        if (lane >= 16 * LF_TOTALS) return;
+        i64 sum = 0;
+        for (int i = lane % 16; i < LF_LANES; i += 16) sum += shared.sums[lane / 16][i];
+        shared.partial[lane / 16][lane % 16] = sum;
+    } else if (lane < LF_CHANNELS) {
+        lf_note(a, lane, shared);
+    }
+}
+
+// What carries a patch's colours onto the frame's.
+struct LfMatch {
+    float shift, gain;
+
+    LF_DEVICE LfMatch(const float* stats, int channel, float low, float high) {
+        const float* s = stats + 4 * channel;
+        const float floor = 1e-3f;
+        gain = lf_clamp((s[3] + floor) / (s[1] + floor), low, high);
+        shift = s[2] - gain * s[0];
+    }
+};
+
+// Three differences and the weight of a cell.
+struct alignas(16) LfFour {
+    float v[4];
+};
+
+struct LfLight {
+    LfView<float> cells, light;
+    LfFour* between;  // columns of the blurred rows, each of `cells.height` values
+    const float* stats;
+    int radius, passes;
+    float lowest_gain, highest_gain;
+    float scale;  // 1 / (2 * radius + 1)
+};
+
+struct LfLightShared {
+    LfFour lines[2][LF_LINE];
+};
+
+LF_DEVICE LfFour lf_difference(const LfLight& a, int column, int row) {
+    const float* cell = a.cells.at(column, row);
+    LfFour found;
+    for (int i = 0; i < 3; i++) {
+        const LfMatch match(a.stats, i, a.lowest_gain, a.highest_gain);
+        found.v[i] = cell[4 + i] - (cell[1 + i] * match.gain + match.shift * cell[0]);
+    }
+    found.v[3] = cell[0];
+    return found;
+}
+
+// Mean over the neighbours of a value in a line, zero outside.
+LF_DEVICE LfFour lf_box(const LfLight& a, const LfFour* line, int index, int size) {
+    const int first = index > a.radius ? index - a.radius : 0;
+    const int last = index + a.radius < size ? index + a.radius : size - 1;
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (int i = first; i <= last; i++) {
+        const LfFour other = line[i];
+        s0 += other.v[0], s1 += other.v[1], s2 += other.v[2], s3 += other.v[3];
+    }
+    return {{s0 * a.scale, s1 * a.scale, s2 * a.scale, s3 * a.scale}};
+}
+
+// Boxes along rows and boxes along columns may change places: first all along the rows, a block for each.
+LF_DEVICE int light_rows_phases(const LfLight& a) { return 1 + a.passes; }
+
+LF_DEVICE void light_rows_phase(const LfLight& a, int row, int, int, int phase, int lane, LfNothing&,
+                                LfLightShared& shared) {
+    for (int i = lane; i < a.cells.width; i += LF_LANES) {
+        const LfFour* before = shared.lines[(phase + 1) % 2];
+        const LfFour value = phase == 0 ? lf_difference(a, i, row) : lf_box(a, before, i, a.cells.width);
+        if (phase < a.passes) shared.lines[phase % 2][i] = value;
+        else a.between[i64(i) * a.cells.height + row] = value;
+    }
+}
+
+LF_DEVICE int light_columns_phases(const LfLight& a) { return 1 + a.passes; }
+
+LF_DEVICE void light_columns_phase(const LfLight& a, int column, int, int, int phase, int lane, LfNothing&,
+                                   LfLightShared& shared) {
+    const int size = a.cells.height;
+    for (int i = lane; i < size; i += LF_LANES) {
+        const LfFour* before = shared.lines[(phase + 1) % 2];
+        const LfFour value = phase == 0 ? a.between[i64(column) * size + i] : lf_box(a, before, i, size);
+        if (phase < a.passes) {
+            shared.lines[phase % 2][i] = value;
+        } else {
+            float* light = a.light.at(column, i);
+            for (int k = 0; k < 3; k++) light[k] = value.v[k] / (value.v[3] + 1e-2f);
+        }
+    }
+}
+
+struct LfTransfer {
+    LfView<u8> patch;
+    LfView<float> light;
+    const float* stats;
+    float strength, lowest_gain, highest_gain;
+};
+
+// The cell whose middle lies before a pixel, the next one, and the share of that.
+struct LfBetween {
+    int first, second;
+    float share;
+
+    LF_DEVICE LfBetween(int pixel, int cells) {
+        const float side = 2 * LF_CELL_QUADS;
+        const float place = lf_clamp((pixel - (side - 1) / 2) / side, 0.0f, float(cells - 1));
+        first = int(place);
+        second = first + 1 < cells ? first + 1 : first;
+        share = place - first;
+    }
+};
+
+LF_DEVICE void colour_transfer_px(const LfTransfer& a, int x, int y, int) {
+    u8* pixel = a.patch.at(x, y);
+    const u32 old = lf_load4(pixel);
+    if (old >> 24 == 0) return;
+    const LfBetween across(x, a.light.width), down(y, a.light.height);
+    const float *l00 = a.light.at(across.first, down.first), *l01 = a.light.at(across.second, down.first);
+    const float *l10 = a.light.at(across.first, down.second), *l11 = a.light.at(across.second, down.second);
+    u32 value = old & 0xff000000;
+    for (int i = 0; i < 3; i++) {
+        const LfMatch match(a.stats, i, a.lowest_gain, a.highest_gain);
+        const float above = l00[i] + (l01[i] - l00[i]) * across.share;
+        const float below = l10[i] + (l11[i] - l10[i]) * across.share;
+        const float light = above + (below - above) * down.share;
+        value |= u32(lf_byte(float(old >> 8 * i & 255) * match.gain + match.shift + a.strength * light)) << 8 * i;
+    }
+    lf_store4(pixel, value);
+}
