@@ -27,6 +27,7 @@ _LOST = re.compile(
     r"|CUDA (?:failure|error)[ :]+(?:46|214|219|700|702|708|709|710|714|715|716|717|718|719|721|999)\b",
     re.IGNORECASE,
 )
+_OF_CUDA = re.compile(r"\b(?:CUDA|CUDNN|CUBLAS)\w* (?:failure|error) \d+: [^;]*[^;\s]")
 _OF_THE_DEVICE = re.compile(r"CUDA|cuDNN|cuBLAS|CPU EP\b|execution provider", re.IGNORECASE)
 
 _DOCTOR = "run `livefusion doctor`"
@@ -56,8 +57,7 @@ def translated(model: str, *, loading: bool = False) -> Iterator[None]:
 
 
 def _translation(text: str, model: str, loading: bool) -> LiveFusionError:
-    # What follows in messages of CUDA is the machine's name and a place in the source.
-    reason = text.splitlines()[0].split(" ; ")[0]
+    reason = _reason(text)
     if _OUT_OF_MEMORY.search(text):
         return OutOfMemoryError(
             f"there is no memory left for model {model} ({reason})",
@@ -72,3 +72,9 @@ def _translation(text: str, model: str, loading: bool) -> LiveFusionError:
             f"model {model} cannot run on the GPU ({reason})", f"{_DOCTOR} or use --device cpu"
         )
     return ModelError(f"onnxruntime cannot load model {model} ({reason})", "run `livefusion models check`")
+
+
+def _reason(text: str) -> str:
+    """What matters of a message: those of CUDA come in a wrapping of C++ and end with the machine's name."""
+    of_cuda = _OF_CUDA.search(text)
+    return of_cuda.group() if of_cuda else text.splitlines()[0]

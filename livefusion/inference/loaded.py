@@ -110,4 +110,7 @@ def _load(
 def _session(entry: ModelEntry, options: Any, provider: str, provider_options: dict[str, str]) -> Any:
     content = entry.read()
     with translated(entry.name, loading=True):
-        return onnxruntime().InferenceSession(content, options, providers=[(provider, provider_options)])
+        # Without the last word it would print the error and try again on the CPU.
+        return onnxruntime().InferenceSession(
+            content, options, providers=[(provider, provider_options)], enable_fallback=0
+        )

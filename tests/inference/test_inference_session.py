@@ -8,7 +8,9 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -99,6 +101,29 @@ def test_outputs_may_be_the_callers_own() -> None:
     assert own.max() == -1
     binding.run()
     np.testing.assert_allclose(own, expected("face_blendshapes")["blendshapes"], atol=1e-4)
+
+
+def test_bindings_of_one_network_run_at_once() -> None:
+    """No lock is needed on the CPU: each thread gets the answers to its own questions."""
+    network, count = session("face_blendshapes"), 4
+    inputs = [wave((1, 146, 2), 256 - 40 * index) for index in range(count)]
+    wanted = [network.run({"points": points})["blendshapes"].copy() for points in inputs]
+    bindings = [Session(network.entry).bind({"points": points}) for points in inputs]
+    assert all(binding._session is network._session for binding in bindings)
+    together = threading.Barrier(count, timeout=30)
+
+    def run(index: int) -> bool:
+        found = bindings[index].outputs["blendshapes"]
+        for _ in range(30):
+            together.wait()
+            found.fill(-1)
+            bindings[index].run()
+            if not np.array_equal(found, wanted[index]):
+                return False
+        return True
+
+    with ThreadPoolExecutor(count) as pool:
+        assert all(pool.map(run, range(count)))
 
 
 def test_every_size_keeps_its_own_buffers_and_few_are_kept() -> None:
