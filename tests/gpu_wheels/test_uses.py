@@ -54,6 +54,8 @@ LIBRARY = SimpleNamespace(cuda=SimpleNamespace(copy=copy, Native=Native, make=Bo
         ("def f(held):\n    held.copy(1, 2)\n    held.fold()", ["lib.cuda.fold does not exist"]),
         ("class A:\n    def f(self):\n        self._held.nix\n        other._held.copy(1)", ["nix", "copy"]),
         ("import lib\nself.send = lib.cuda.copy\nself.send(1)", ["lib.cuda.copy does not take"]),
+        ("a, b = held.copy, held.FLAG\na(1, 2)\na(1)", ["lib.cuda.copy does not take"]),
+        ("load().cuda.FLAG\nmine = load()\nmine.cuda.FLAGS", ["lib.cuda.FLAGS does not exist"]),
         ("import lib\nlib.cuda.Native(1, None)\nlib.cuda.Native(1, 2, 'x', options=())", []),
         ("import lib\nlib.cuda.Native(1)", ["lib.cuda.Native does not take"]),
         ("import lib\nlib.cuda.Native(1, 2, 'x', ())", ["lib.cuda.Native does not take"]),
@@ -64,7 +66,7 @@ LIBRARY = SimpleNamespace(cuda=SimpleNamespace(copy=copy, Native=Native, make=Bo
 )
 def test_faults_are_found(source: str, faults: list[str], tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(source)
-    known = {"held": ("lib", "cuda"), "_held": ("lib", "cuda")}
+    known = {"held": ("lib", "cuda"), "_held": ("lib", "cuda"), "load()": ("lib",)}
     found = [message for use in uses(tmp_path, "lib", known) if (message := fault(LIBRARY, use))]
     assert len(found) == len(faults), found
     assert all(expected in message for expected, message in zip(faults, found, strict=True))

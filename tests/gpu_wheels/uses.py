@@ -61,18 +61,29 @@ def _imported(tree: ast.AST, library: str) -> Iterator[tuple[str, Chain]]:
 def _assigned(tree: ast.AST, names: Mapping[str, Chain]) -> Iterator[tuple[str, Chain]]:
     """Variables and attributes that are set to nothing but a part of the library."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and (chain := _chain(node.value, names)):
+        if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name):
-                    yield target.id, chain
-                elif isinstance(target, ast.Attribute):
-                    yield f".{target.attr}", chain
+                for left, right in _pairs(target, node.value):
+                    if chain := _chain(right, names):
+                        yield (
+                            (f".{left.attr}" if isinstance(left, ast.Attribute) else ast.unparse(left)),
+                            chain,
+                        )
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield target, value
 
 
 def _chain(node: ast.expr, names: Mapping[str, Chain]) -> Chain:
     """The chain that an expression names; empty if it is none of the library."""
     if isinstance(node, ast.Name):
         return names.get(node.id, ())
+    if isinstance(node, ast.Call):  # of a function without arguments that gives the library
+        return names.get(ast.unparse(node), ()) if isinstance(node.func, ast.Name) else ()
     if not isinstance(node, ast.Attribute):
         return ()
     before = _chain(node.value, names)
