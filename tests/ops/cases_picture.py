@@ -91,11 +91,21 @@ BOX_ARGUMENTS = {
     name: dict(zip(("x", "y", "width", "height"), box, strict=True)) for name, box in BOXES.items()
 }
 
+SMALL = ((2, 2), (2, 34), (50, 2))
+
 CASES = [
     *(Case(f"colour-{i}", NV12_TO_RGB, partial(_to_rgb, color=c), 1) for i, c in enumerate(COLOURS)),
-    Case("smallest", NV12_TO_RGB, partial(_to_rgb, width=2, height=2, color=COLOURS[0]), 1),
+    *(
+        Case(f"{w}x{h}-{c.siting}", NV12_TO_RGB, partial(_to_rgb, width=w, height=h, color=c), 1)
+        for w, h in SMALL
+        for c in COLOURS[:2]
+    ),
     *(Case(f"colour-{i}", RGB_TO_NV12, partial(_from_rgb, color=c), 1) for i, c in enumerate(COLOURS)),
-    Case("smallest", RGB_TO_NV12, partial(_from_rgb, width=2, height=2, color=COLOURS[0]), 1),
+    *(
+        Case(f"{w}x{h}-{c.siting}", RGB_TO_NV12, partial(_from_rgb, width=w, height=h, color=c), 1)
+        for w, h in SMALL
+        for c in COLOURS[:2]
+    ),
     *(
         Case(name, BLEND_YUVA, partial(_blend, x=x, y=y, width=22, height=18, clear=False), 0, _blended)
         for name, (x, y) in OFFSETS.items()
@@ -117,5 +127,10 @@ CASES = [
     Case("same", SCALE_NV12, partial(_scale, size=(50, 34), region=Region(0, 0, 50, 34)), 0),
     Case("smaller", SCALE_NV12, partial(_scale, size=(130, 80), region=Region(0, 2, 50, 30)), 1),
     Case("larger", SCALE_NV12, partial(_scale, size=(20, 14), region=Region(4, 2, 40, 30)), 1),
+    *(
+        Case(f"{w}x{h}-to-{r.width}x{r.height}", SCALE_NV12, partial(_scale, size=(w, h), region=r), 2)
+        for w, h in SMALL
+        for r in (Region(48, 32, 2, 2), Region(0, 0, 2, 34), Region(0, 32, 50, 2), Region(6, 4, 14, 22))
+    ),
     Case("mixed", SCALE_NV12, partial(_scale, size=(20, 80), region=Region(4, 2, 40, 30)), 2),
 ]

@@ -70,6 +70,11 @@ CASES = [
         _warp(MAPS["turned"], mean=(123.7, 116.3, 103.5), scale=(0.017, 0.0175, 0.0174), order="bgr"),
         LEVELS * 0.0175,
     ),
+    *(
+        Case(f"{size[0]}x{size[1]}-{name}", NV12_WARP_NORM, _warp(MAPS[name], size=size), LEVELS)
+        for size in ((2, 34), (50, 2))
+        for name in ("at-the-corner", "whole-and-more")
+    ),
     # More faces than any one launch takes, and their number not a multiple of it.
     Case("many-faces", NV12_WARP_NORM, _warp(*MAPS.values(), *MAPS.values(), MAPS["turned"]), LEVELS),
     Case("half", NV12_WARP_NORM, _warp(*MAPS.values(), dtype=np.float16, scale=1 / 255), LEVELS / 255 + HALF),
@@ -91,6 +96,16 @@ CASES = [
     *(
         Case(f"{size[0]}x{size[1]}", LETTERBOX_NV12, _letterbox(size), LEVELS)
         for size in ((160, 96), (84, 62), (40, 24), (20, 12), (2, 2), (200, 10), (10, 200))
+    ),
+    *(
+        Case(
+            f"{size[0]}x{size[1]}-to-{width}x{height}",
+            LETTERBOX_NV12,
+            _letterbox(size, (3, height, width)),
+            LEVELS,
+        )
+        for size in ((50, 34), (2, 40))
+        for width, height in ((1, 1), (7, 5), (1, 33), (51, 1))
     ),
     Case("hwc", LETTERBOX_NV12, _letterbox((160, 80), (24, 40, 3), layout="hwc", order="rgb"), LEVELS),
     Case("normalised", LETTERBOX_NV12, _letterbox((90, 80), mean=(1, 2, 3), scale=0.5), LEVELS / 2),

@@ -86,6 +86,29 @@ def test_warp_agrees_for_faces_anywhere_and_of_any_size(
     assert np.abs(wanted - got).max(initial=0) < CLOSE
 
 
+@pytest.mark.parametrize("layout", ["chw", "hwc"])
+def test_half_is_the_whole_rounded(layout: str) -> None:
+    """Faces beyond one launch, numbers beyond the normal range of float16."""
+    matrices = [Affine.similarity(0.5, i, (8, 6), (3, 2)) for i in range(9)]
+    shape = (3, 5, 7) if layout == "chw" else (5, 7, 3)
+    whole, half = (np.full((9, *shape), np.nan, dtype) for dtype in (np.float32, np.float16))
+    for out in (whole, half):
+        on_twin(
+            NV12_WARP_NORM,
+            **noise(0, (16, 12)),
+            out=out,
+            matrices=matrices,
+            color=ColorInfo(),
+            mean=(0, 127.5, 128),
+            scale=(300, 1 / 127.5, 1e-7),
+            layout=layout,
+        )
+    with np.errstate(over="ignore"):
+        assert np.array_equal(half, whole.astype(np.float16))
+    assert np.isinf(half).any()
+    assert (half == 0).any()
+
+
 numbers = st.one_of(
     st.floats(-1e15, 1e15), st.floats(-4, 4), st.sampled_from((0.0, 1e-9, -1e-9, 1e300, -1e300))
 )
