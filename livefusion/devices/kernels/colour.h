@@ -111,29 +111,38 @@ LF_DEVICE i64 lf_whole(const i64* partial) {
     return sum;
 }
 
-// Double is slow on most GPUs, but this is six lanes, once a patch.
+// About a whole number near the mean, the sums stay whole and the variance is no small difference of large values.
 LF_DEVICE void lf_note(const LfStats& a, int channel, const LfStatsShared& shared) {
-    const i64 count = lf_whole(shared.partial[0]);
+    const i64 count = lf_whole(shared.partial[0]), sum = lf_whole(shared.partial[1 + channel]);
     if (count < a.fewest) return;
-    const double mean = double(lf_whole(shared.partial[1 + channel])) / double(count);
-    const double square = double(lf_whole(shared.partial[1 + LF_CHANNELS + channel])) / double(count);
-    const double spread = sqrt(fmax(square - mean * mean, 0.0));
-    const float found[2] = {float(0.25 * mean), float(0.25 * spread)};
+    const i64 middle = i64(float(sum) / float(count)), rest = sum - middle * count;
+    const i64 squares = lf_whole(shared.partial[1 + LF_CHANNELS + channel]) - middle * (sum + rest);
+    const float off = float(rest) / float(count), square = float(squares) / float(count);
+    const float found[2] = {0.25f * (float(middle) + off), 0.25f * sqrt(fmax(square - off * off, 0.0f))};
     float* stats = a.stats + channel % 3 * 4 + channel / 3 * 2;
     for (int i = 0; i < 2; i++)
         stats[i] = a.momentum == 0 ? found[i] : stats[i] * a.momentum + found[i] * (1 - a.momentum);
 }
 
-LF_DEVICE int colour_stats_phases(const LfStats&) { return 3; }
+// Sums of a few totals over the blocks of a lane; all at once would take more registers than there are.
+LF_DEVICE void lf_add_blocks(const LfStats& a, int first, int lane, LfStatsShared& shared) {
+    i64 sums[1 + LF_CHANNELS] = {};
+    for (int block = lane; block < a.blocks; block += LF_LANES)
+        for (int i = 0; i < 1 + LF_CHANNELS; i++) {
+            const int total = first + i;
+            if (total < LF_TOTALS) sums[i] += a.totals[i64(total) * a.blocks + block];
+        }
+    for (int i = 0; i < 1 + LF_CHANNELS; i++)
+        if (first + i < LF_TOTALS) shared.sums[first + i][lane] = sums[i];
+}
+
+LF_DEVICE int colour_stats_phases(const LfStats&) { return 4; }
 
 LF_DEVICE void colour_stats_phase(const LfStats& a, int, int, int, int phase, int lane, LfNothing&,
                                   LfStatsShared& shared) {
-    if (phase == 0) {
-        i64 sums[LF_TOTALS] = {};
-        for (int block = lane; block < a.blocks; block += LF_LANES)
-            for (int total = 0; total < LF_TOTALS; total++) sums[total] += a.totals[i64(total) * a.blocks + block];
-        for (int total = 0; total < LF_TOTALS; total++) shared.sums[total][lane] = sums[total];
-    } else if (phase == 1) {
+    if (phase < 2) {
+        lf_add_blocks(a, phase * (1 + LF_CHANNELS), lane, shared);
+    } else if (phase == 2) {
         if (lane >= 16 * LF_TOTALS) return;
         i64 sum = 0;
         for (int i = lane % 16; i < LF_LANES; i += 16) sum += shared.sums[lane / 16][i];
