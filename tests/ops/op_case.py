@@ -5,13 +5,17 @@ A module ``cases_*.py`` in this folder has a list ``CASES``; ``test_conformance.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from livefusion.core.color import ColorInfo, Matrix, Range, Siting
+from livefusion.devices.device import BodyKind
 from livefusion.ops.registry import OperatorSpec
+from livefusion.testing.host_twin import HostTwin, compiler
 
 Arguments = dict[str, Any]
 Masks = Mapping[str, npt.NDArray[np.bool_]]
@@ -41,6 +45,21 @@ class Case:
     def compared(self) -> list[str]:
         """The arguments that the bodies must agree on."""
         return [name for name in self.operator.writes if name not in self.scratch]
+
+
+@cache
+def twin() -> HostTwin:
+    """The host twin of the kernels."""
+    return HostTwin()
+
+
+def body_of(operator: OperatorSpec, kind: BodyKind) -> Callable[..., None]:
+    """The body of an operator; that for CUDA runs its kernels on the host twin."""
+    if kind != "cuda":
+        return operator.body(kind)
+    if compiler() is None:
+        pytest.skip("no C++ compiler for the host twin")
+    return partial(operator.body(kind), twin())
 
 
 def picture(rng: np.random.Generator, width: int, height: int) -> Arguments:

@@ -1,17 +1,14 @@
 """The bodies of every operator against its reference, which is its definition."""
 
 import importlib
-from collections.abc import Callable
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from op_case import Arguments, Case, padded
+from op_case import Arguments, Case, body_of, padded
 
 from livefusion.devices.device import BodyKind
-from livefusion.testing.host_twin import HostTwin, compiler
 
 pytestmark = pytest.mark.unit
 
@@ -30,27 +27,13 @@ def copied(arguments: Arguments) -> Arguments:
     }
 
 
-def body_of(case: Case, kind: BodyKind) -> Callable[..., None]:
-    """The body; that for CUDA runs its kernels on the host twin."""
-    if kind != "cuda":
-        return case.operator.body(kind)
-    if compiler() is None:
-        pytest.skip("no C++ compiler for the host twin")
-    return partial(case.operator.body(kind), twin())
-
-
-@cache
-def twin() -> HostTwin:
-    return HostTwin()
-
-
 def run(case: Case, kind: BodyKind, arguments: Arguments) -> Arguments:
     """Run on a copy and give it back, after looking that nothing changed that must not."""
     after = copied(arguments)
     for name, value in after.items():
         if isinstance(value, np.ndarray) and name not in case.operator.writes:
             value.flags.writeable = False  # a photo's pixels, for one
-    body_of(case, kind)(**after)
+    body_of(case.operator, kind)(**after)
     masks = case.may_change(arguments) if case.may_change else {}
     for name, before in arguments.items():
         if not isinstance(before, np.ndarray):
@@ -92,7 +75,7 @@ def test_rows_may_be_padded(name: str, kind: BodyKind) -> None:
         key: padded(value) if isinstance(value, np.ndarray) and value.dtype == np.uint8 else value
         for key, value in copied(dense).items()
     }
-    body_of(case, kind)(**dense)
-    body_of(case, kind)(**pitched)
+    body_of(case.operator, kind)(**dense)
+    body_of(case.operator, kind)(**pitched)
     for key in case.compared:
         assert agree(case, dense[key], pitched[key])

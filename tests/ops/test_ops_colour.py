@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from op_case import body_of
 
+from livefusion.devices.device import BodyKind
 from livefusion.ops.reference.colour import matching
 from livefusion.ops.registry import COLOUR_STATS, COLOUR_TRANSFER, LIGHT_FIELD, SCALE_ALPHA
 
 pytestmark = pytest.mark.unit
 
-KINDS = ("reference", "cpu")
+KINDS: tuple[BodyKind, ...] = ("reference", "cpu", "cuda")
 HEIGHT, WIDTH = 38, 54
 
 
@@ -25,24 +27,24 @@ def _scene(seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _measure(kind: str, scene: dict[str, np.ndarray], momentum: float, stats: np.ndarray) -> np.ndarray:
+def _measure(kind: BodyKind, scene: dict[str, np.ndarray], momentum: float, stats: np.ndarray) -> np.ndarray:
     cells = np.full((5, 7, 7), np.nan, np.float32)
-    COLOUR_STATS.body(kind)(**scene, x=22, y=14, momentum=momentum, stats=stats, cells=cells)
+    body_of(COLOUR_STATS, kind)(**scene, x=22, y=14, momentum=momentum, stats=stats, cells=cells)
     return cells
 
 
-def _colour(kind: str, scene: dict[str, np.ndarray], strength: float, radius: int = 1) -> np.ndarray:
+def _colour(kind: BodyKind, scene: dict[str, np.ndarray], strength: float, radius: int = 1) -> np.ndarray:
     stats = np.full((3, 4), np.nan, np.float32)
     cells = _measure(kind, scene, 0.0, stats)
     light = np.full((5, 7, 3), np.nan, np.float32)
-    LIGHT_FIELD.body(kind)(cells=cells, stats=stats, radius=radius, light=light)
+    body_of(LIGHT_FIELD, kind)(cells=cells, stats=stats, radius=radius, light=light)
     patch = scene["patch"].copy()
-    COLOUR_TRANSFER.body(kind)(patch=patch, stats=stats, light=light, strength=strength)
+    body_of(COLOUR_TRANSFER, kind)(patch=patch, stats=stats, light=light, strength=strength)
     return patch
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_patch_of_one_colour_takes_the_colour_of_the_frame(kind: str) -> None:
+def test_a_patch_of_one_colour_takes_the_colour_of_the_frame(kind: BodyKind) -> None:
     scene = _scene(2)
     scene["patch"][..., :3] = (90, 100, 150)
     scene["luma"][:] = 160
@@ -54,7 +56,7 @@ def test_a_patch_of_one_colour_takes_the_colour_of_the_frame(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_light_from_one_side_is_taken_over(kind: str) -> None:
+def test_light_from_one_side_is_taken_over(kind: BodyKind) -> None:
     scene = _scene(3)
     scene["patch"][..., :3] = 128
     scene["chroma"][:] = 128
@@ -66,7 +68,7 @@ def test_light_from_one_side_is_taken_over(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_few_samples_leave_the_statistics(kind: str) -> None:
+def test_too_few_samples_leave_the_statistics(kind: BodyKind) -> None:
     scene = _scene(4)
     scene["patch"][..., 3] = 0
     stats = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -82,8 +84,8 @@ def test_statistics_of_zero_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_alpha_is_scaled_and_colours_stay(kind: str) -> None:
+def test_alpha_is_scaled_and_colours_stay(kind: BodyKind) -> None:
     patch = np.arange(256, dtype=np.uint8).repeat(4).reshape(16, 16, 4)
-    SCALE_ALPHA.body(kind)(patch=patch, factor=0.5)
+    body_of(SCALE_ALPHA, kind)(patch=patch, factor=0.5)
     assert patch[..., 3].ravel().tolist() == [(value + 1) // 2 for value in range(256)]
     assert (patch[..., 0].ravel() == np.arange(256)).all()

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from op_case import body_of
 
+from livefusion.devices.device import BodyKind
 from livefusion.ops.registry import RASTER_UV, SAMPLE_UV
 
 pytestmark = pytest.mark.unit
 
-KINDS = ("reference", "cpu")
+KINDS: tuple[BodyKind, ...] = ("reference", "cpu", "cuda")
 
 
 def _mesh(seed: int, jitter: float) -> dict[str, np.ndarray]:
@@ -26,22 +28,22 @@ def _mesh(seed: int, jitter: float) -> dict[str, np.ndarray]:
     }
 
 
-def _raster(kind: str, mesh: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def _raster(kind: BodyKind, mesh: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     texels, cover = np.zeros((44, 60, 2), np.float32), np.full((44, 60), 7, np.float32)
     zbuffer = np.zeros((44, 60), np.float32)
-    RASTER_UV.body(kind)(**mesh, map=texels, cover=cover, zbuffer=zbuffer)
+    body_of(RASTER_UV, kind)(**mesh, map=texels, cover=cover, zbuffer=zbuffer)
     return texels, cover
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_flat_grid_has_no_seams(kind: str) -> None:
+def test_a_flat_grid_has_no_seams(kind: BodyKind) -> None:
     mesh = _mesh(0, 0.0) | {"weight": np.ones(36, np.float32)}
     _, cover = _raster(kind, mesh)
     assert (cover[:43, :59] == 1).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_nearer_triangle_wins(kind: str) -> None:
+def test_the_nearer_triangle_wins(kind: BodyKind) -> None:
     square = np.array([[0, 0], [40, 0], [40, 40], [0, 40]], np.float32)
     mesh = {
         "vertices": np.concatenate([square, square]),
@@ -56,7 +58,7 @@ def test_the_nearer_triangle_wins(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_lies_outside_or_has_no_area_is_not_drawn(kind: str) -> None:
+def test_what_lies_outside_or_has_no_area_is_not_drawn(kind: BodyKind) -> None:
     mesh = _mesh(1, 0.0)
     mesh["vertices"] = mesh["vertices"] + np.float32(500)
     assert (_raster(kind, mesh)[1] == 0).all()
@@ -65,7 +67,7 @@ def test_what_lies_outside_or_has_no_area_is_not_drawn(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sampling_is_bilinear_and_alpha_carries_the_cover(kind: str) -> None:
+def test_sampling_is_bilinear_and_alpha_carries_the_cover(kind: BodyKind) -> None:
     texture = np.zeros((4, 4, 4), np.uint8)
     texture[:, :, 0] = np.arange(4) * 40
     texture[:, :, 1] = np.arange(4)[:, None] * 60
@@ -73,5 +75,5 @@ def test_sampling_is_bilinear_and_alpha_carries_the_cover(kind: str) -> None:
     texels = np.array([[[1.5, 2.25], [0, 0], [9, 9]]], np.float32)
     cover = np.array([[0.5, 0, 1]], np.float32)
     patch = np.full((1, 3, 4), 99, np.uint8)
-    SAMPLE_UV.body(kind)(map=texels, cover=cover, texture=texture, patch=patch)
+    body_of(SAMPLE_UV, kind)(map=texels, cover=cover, texture=texture, patch=patch)
     assert patch[0].tolist() == [[60, 135, 0, 100], [0, 0, 0, 0], [120, 180, 0, 200]]
