@@ -1,17 +1,23 @@
 """PyNvVideoCodec as its wheel is. ``test_nvcodec`` runs this in a process that finds stubs of a driver."""
 
+import inspect
+from dataclasses import fields
+from enum import EnumMeta
 from pathlib import Path
 
 import numpy as np
 import PyNvVideoCodec
 import pytest
-from signatures import fault
+from signatures import fault, signatures
 from uses import ROOT, Chain, uses
 
 from livefusion.media.nvcodec.capabilities import CODECS
 from livefusion.media.nvcodec.module import load_module, reason_of
 from livefusion.media.nvcodec.probe import probe_codecs
 from livefusion.media.nvcodec.settings import ARGUMENTS
+from livefusion.testing.nvcodec import PacketData, StandInModule
+from livefusion.testing.nvdec import StandInDecoder, StandInFrame
+from livefusion.testing.nvenc import ReconfigureParams, StandInEncoder
 
 KNOWN: dict[str, Chain] = dict.fromkeys(("module", "_module", "PyNvVideoCodec"), ("PyNvVideoCodec",))
 METHODS = {
@@ -93,3 +99,37 @@ def test_a_gpu_that_is_not_there_is_told_by_the_probe() -> None:
         assert "\n" not in reason
     assert not capabilities.decoders
     assert capabilities.encoder is None
+
+
+ENUMS = {name: kind for name, kind in vars(StandInModule).items() if isinstance(kind, EnumMeta)}
+
+
+@pytest.mark.parametrize(("name", "kind"), ENUMS.items())
+def test_the_stand_in_counts_as_it_does(name: str, kind: EnumMeta) -> None:
+    real = getattr(PyNvVideoCodec, name).__members__
+    assert {member: int(real.get(member, -1)) for member in kind.__members__} == {
+        member: int(value) for member, value in kind.__members__.items()
+    }
+
+
+def test_the_stand_in_has_no_name_that_it_lacks() -> None:
+    names = {name for name in vars(StandInModule) if name[0].isupper()}
+    assert len(names) > len(ENUMS) > 3
+    assert names <= set(dir(PyNvVideoCodec))
+    for ours, real in ((PacketData, "PacketData"), (ReconfigureParams, "structEncodeReconfigureParams")):
+        assert {field.name for field in fields(ours)} <= set(dir(getattr(PyNvVideoCodec, real)))
+
+
+def test_the_stand_in_takes_no_argument_that_it_does_not() -> None:
+    ours = set(inspect.signature(StandInModule.CreateDecoder).parameters) - {"self"}
+    assert any(ours <= set(way.names) for way in signatures(PyNvVideoCodec.CreateDecoder))
+
+
+@pytest.mark.parametrize(
+    ("ours", "kind"),
+    [(StandInDecoder, "PyNvDecoder"), (StandInFrame, "DecodedFrame"), (StandInEncoder, "PyNvEncoder")],
+)
+def test_what_the_stand_in_gives_has_no_method_that_it_lacks(ours: type, kind: str) -> None:
+    methods = {name for name in vars(ours) if name[0].isalpha()}
+    assert methods
+    assert methods <= set(dir(getattr(PyNvVideoCodec, kind)))
