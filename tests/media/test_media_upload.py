@@ -48,8 +48,8 @@ def test_every_picture_arrives_whatever_the_order_of_work(seed: int, staged: boo
 def test_each_wait_is_needed(staged: bool) -> None:
     counted = SimDevice(0)
     decode_and_read(counted, staged=staged)
-    assert counted.waits >= PICTURES
-    for index in range(counted.waits):
+    assert counted.mutation.count >= PICTURES
+    for index in range(counted.mutation.count):
         device = SimDevice(0, drop_wait=index)
         decode_and_read(device, staged=staged)
         assert device.races, f"nobody noticed that wait {index} was missing"

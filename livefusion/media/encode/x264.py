@@ -13,15 +13,12 @@ from av.video.frame import PictureType
 from livefusion.core.errors import MachineError
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
-from livefusion.core.timing import Timestamp
 from livefusion.devices.device import Device
+from livefusion.media.encode.keyframes import KEYFRAME_SECONDS, KeyframeClock
 from livefusion.media.formats import OutputFormat
 from livefusion.media.h273 import write_color
 from livefusion.media.host import Fitter, HostPictures
 from livefusion.media.recolor import Recolorer
-
-KEYFRAME_SECONDS = 1
-"""Longest time between two key frames: what a killed recording loses, and what a late viewer waits."""
 
 # 720p, one thread, p50: ultrafast 2.3 ms at 4.3 Mbit/s, superfast 4.9 ms at 3.6, veryfast 8.2 ms at 2.9.
 # A second thread makes 1.5 ms of the 2.3 if a core is idle, but 6.7 if none is: the slices then wait for each
@@ -39,7 +36,7 @@ class X264Encoder:
         self._quality = quality
         self._preset = preset
         self._context: Any = None
-        self._key_after: Timestamp | None = None
+        self._keyframes = KeyframeClock()
 
     @property
     def codec(self) -> str:
@@ -60,7 +57,7 @@ class X264Encoder:
         self._fitter = Fitter(output.size)
         self._recolorer = Recolorer(output.color)
         self._picture = _Picture(output)
-        self._key_after = None
+        self._keyframes = KeyframeClock()
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The one packet of a frame; a key frame if asked for, and at least each second of media time."""
@@ -69,10 +66,8 @@ class X264Encoder:
         ts = frame.ts.rescale(self._output.time_base)
         picture = self._picture.fill(luma, chroma)
         picture.pts = ts.pts
-        is_key = keyframe or self._is_key_due(ts)
+        is_key = self._keyframes.is_key(ts, wanted=keyframe)
         picture.pict_type = PictureType.I if is_key else PictureType.NONE
-        if is_key:
-            self._key_after = ts
         packets: list[Any] = self._context.encode(picture)
         assert len(packets) == 1, "an encoder without delay gives a packet for a frame"
         return packets
@@ -85,10 +80,6 @@ class X264Encoder:
     def close(self) -> None:
         """Stop libx264."""
         self._context = None
-
-    def _is_key_due(self, ts: Timestamp) -> bool:
-        last = self._key_after
-        return last is None or (ts.pts - last.pts) * ts.time_base >= KEYFRAME_SECONDS
 
     def _create_context(self, output: OutputFormat) -> Any:
         context = av.CodecContext.create("libx264", "w")

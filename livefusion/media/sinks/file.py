@@ -8,10 +8,12 @@ from livefusion.core.errors import OutputError
 from livefusion.core.events import Event
 from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
 from livefusion.media.encode.encoder import Encoder
-from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.file_claim import FileClaim
 from livefusion.media.formats import OutputFormat
+from livefusion.media.nvcodec.choose import ChosenEncoder
+from livefusion.media.nvcodec.codecs import Codecs
 from livefusion.media.paths import same_file
 from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
@@ -27,6 +29,8 @@ _MUXERS = {
     ".mp4": ("mp4", {"movflags": "+hybrid_fragmented+delay_moov", **_LIVE}),
     ".mkv": ("matroska", {"cluster_time_limit": "500", **_LIVE}),
 }
+# What a recording may lag behind: nobody watches it, and PyNvVideoCodec 2.2.4 holds three packets back.
+_LATE = 4
 SUFFIXES = tuple(_MUXERS)
 """File name endings that say what to write."""
 
@@ -37,7 +41,8 @@ class FileSink:
     Frames keep their media time, counted from the first one. A frame whose time does not rise, such as a
     repeat during a stall, is left out: the one before it is shown for longer anyway. Pictures of a later
     size are fitted into the first. ``inputs`` are files that must not be overwritten. When it is opened again
-    after a failure it goes on in ``NAME-2.mp4``, so that nothing recorded is lost.
+    after a failure it goes on in ``NAME-2.mp4``, so that nothing recorded is lost. Pictures on a GPU are
+    encoded there if it can; ``codecs`` are its engines, asked for if left out.
     """
 
     def __init__(
@@ -48,11 +53,12 @@ class FileSink:
         *,
         inputs: tuple[Path, ...] = (),
         encoder: Encoder | None = None,
+        codecs: Codecs | None = None,
     ) -> None:
         self._path = path
         self._output = output
         self._inputs = inputs
-        self._encoder = encoder or X264Encoder(device)
+        self._encoder = encoder or ChosenEncoder(device, codecs=codecs, late=_LATE)
         self._stats = SinkStats(str(path))
         self._part = 1
         self._part_is_kept = False
@@ -63,6 +69,11 @@ class FileSink:
     def stats(self) -> SinkStats:
         """What was written so far."""
         return self._stats
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Where encoding runs otherwise than it best would, and why; known after ``open``."""
+        return self._encoder.fallbacks if isinstance(self._encoder, ChosenEncoder) else ()
 
     @property
     def path(self) -> Path:

@@ -16,6 +16,10 @@ from av.error import FFmpegError
 from av.stream import Discard, Disposition
 
 from livefusion.core.errors import InputError
+from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
+from livefusion.media.decode.layout import DevicePicture
+from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +44,14 @@ _REACH_BEYOND = {
 } | {"alsa", "fbdev", "kmsgrab", "oss", "video4linux2,v4l2", "vobsub", "webm_dash_manifest", "x11grab"}
 
 
+OpenDecoder = Callable[[Any], PacketDecoder]
+"""Makes the decoder of an ``av.VideoStream``."""
+
+
+def _decode_in_software(stream: Any) -> PacketDecoder:
+    return SoftwareDecoder(stream.codec_context)
+
+
 class VideoFile:
     """An open video file and the decoder of its first real video stream.
 
@@ -47,7 +59,7 @@ class VideoFile:
     picture a thread costs a frame of latency for each. Damaged packets are counted and skipped.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, open_decoder: OpenDecoder = _decode_in_software) -> None:
         self._path = path
         self._container = _open(path)
         try:
@@ -57,6 +69,7 @@ class VideoFile:
             raise
         read_only(self._container, self._stream)
         self._tune_decoder()
+        self._decoder = open_decoder(self._stream)
         self._packets = self._container.demux(self._stream)
         self._ready: deque[Any] = deque()
         self._in_flight: list[int] = []
@@ -104,6 +117,11 @@ class VideoFile:
         return bool(self._container.streams.audio)
 
     @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Where decoding runs otherwise than it best would, and why."""
+        return self._decoder.fallbacks
+
+    @property
     def damage(self) -> str:
         """What was found broken so far, in words; empty if nothing."""
         parts = [
@@ -114,7 +132,7 @@ class VideoFile:
         return "; ".join(part for part in parts if part)
 
     def next_picture(self, before_decoding: Callable[[int | None], bool]) -> Any:
-        """The next ``av.VideoFrame`` in order of presentation; None at the end.
+        """The next ``av.VideoFrame`` or ``DevicePicture`` in order of presentation; None at the end.
 
         ``before_decoding`` is called with the pts of the earliest picture that the decoder owes, before it is
         given the packet that may complete it; False from it ends the reading of this file.
@@ -131,10 +149,16 @@ class VideoFile:
             self._decode(packet)
         return self._ready.popleft() if self._ready else None
 
+    def move(self, device: Device, pictures: int) -> None:
+        """Decode for memory of that device from now on; pictures that lie elsewhere already are let go."""
+        self._ready = deque(one for one in self._ready if not isinstance(one, DevicePicture))
+        self._decoder.move(device, pictures)
+
     def close(self) -> None:
         """Close the file."""
         self._ended = True
         self._ready.clear()
+        self._decoder.close()
         self._container.close()
 
     def _next_packet(self) -> Any:
@@ -147,13 +171,15 @@ class VideoFile:
 
     def _decode(self, packet: Any) -> None:
         try:
-            pictures = packet.decode()
-        except FFmpegError as error:
+            pictures = self._decoder.decode(packet)
+        except InputError as error:
             self._damaged_packets += 1
             _log.debug("damaged packet at pts %s of %s: %s", packet.pts, self._path.name, error)
             return
         for picture in pictures:
-            self._damaged_pictures += bool(picture.is_corrupt)  # what was missing is made up by the decoder
+            if not isinstance(picture, DevicePicture):
+                # What was missing is made up by the decoder; a chip does not say so.
+                self._damaged_pictures += bool(picture.is_corrupt)
             while self._in_flight and picture.pts is not None and self._in_flight[0] <= picture.pts:
                 heapq.heappop(self._in_flight)
             self._ready.append(picture)

@@ -2,19 +2,23 @@
 
 import logging
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from livefusion.core.errors import InputError
+from livefusion.core.errors import InputError, LiveFusionError
 from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.settings import Pace
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
 from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.formats import InputFormat
+from livefusion.media.nvcodec.choose import choose_decoder
+from livefusion.media.nvcodec.codecs import Codecs
 from livefusion.media.sources.audio import FileAudio
-from livefusion.media.sources.demux import VideoFile
+from livefusion.media.sources.demux import OpenDecoder, VideoFile
 from livefusion.media.sources.pace import ReleaseClock
 from livefusion.media.sources.timeline import Timeline
 from livefusion.runtime.stage import StageContext
@@ -29,7 +33,8 @@ class FileSource:
     start + pts: that moment is the frame's ``captured_ns``, so decoding counts as residence. With
     ``Pace.FAST`` it is the moment before decoding. Variable frame rates keep their timestamps. A damaged
     file gives what can be decoded, then ends with a warning. ``duration`` is in seconds of media time;
-    ``pictures`` is how many frames may be under way at once.
+    ``pictures`` is how many frames may be under way at once. On a GPU it decodes there if it can; ``codecs``
+    are the GPU's engines, asked for if left out.
     """
 
     def __init__(
@@ -40,12 +45,15 @@ class FileSource:
         pace: Pace = Pace.FAST,
         duration: float | None = None,
         pictures: int = 16,
+        codecs: Codecs | None = None,
     ) -> None:
         self._path = path
         self._device = device
         self._pace = pace
         self._duration = duration
         self._pictures = pictures
+        self._codecs = codecs
+        self._fallbacks: tuple[Fallback, ...] = ()
         self._name = "file"
         self._clock: Clock = SystemClock()
         self._release = ReleaseClock(self._clock, pace)
@@ -72,13 +80,28 @@ class FileSource:
         """What was found broken in the file so far, in words; empty if nothing."""
         return self._reading.video.damage if self._reading else ""
 
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Where decoding runs otherwise than it best would, and why; known after ``probe`` or ``open``."""
+        return self._reading.video.fallbacks if self._reading else self._fallbacks
+
     def probe(self) -> InputFormat:
         """Open the file and decode its first picture, to know the format before the graph is built."""
         if self._reading is None:
-            self._reading = _Reading(self._path, self._device, self._pictures)
+            decoder = partial(
+                choose_decoder, device=self._device, codecs=self._codecs, pictures=self._pictures
+            )
+            self._reading = _Reading(self._path, self._device, self._pictures, decoder)
             self._has_ended = False
             self._format = self._reading.describe(self._path)
         return self.format
+
+    def move(self, device: Device, pictures: int) -> None:
+        """Put pictures into memory of another device from the next one on."""
+        self._device, self._pictures = device, pictures
+        if self._reading is not None:
+            self._reading.video.move(device, pictures)
+            self._reading.decoder.move(device, pictures)
 
     def open(self, context: StageContext) -> None:
         """Open the file. ``InputError`` if it is missing, no video, or nothing in it can be decoded."""
@@ -100,6 +123,7 @@ class FileSource:
         """Close the file; its format stays known."""
         self._queued.clear()
         if self._reading is not None:
+            self._fallbacks = self._reading.video.fallbacks
             self._reading.video.close()
         self._reading = None
 
@@ -148,15 +172,15 @@ class FileSource:
 class _Reading:
     """An open file with its first picture decoded, its timeline and its decoder."""
 
-    def __init__(self, path: Path, device: Device, pictures: int) -> None:
-        self.video = VideoFile(path)
+    def __init__(self, path: Path, device: Device, pictures: int, open_decoder: OpenDecoder) -> None:
+        self.video = VideoFile(path, open_decoder)
         try:
             self._first = self.video.next_picture(lambda _pts: True)
             if self._first is None:
                 raise InputError(f"nothing in {path} can be decoded", "check that it is complete and plays")
             self.decoder = FrameDecoder(device, codec=self.video.codec, pictures=pictures)
             self.decoder.adapt(self._first)
-        except InputError:
+        except LiveFusionError:
             self.video.close()
             raise
         self.timeline = Timeline(self.video.time_base, self.video.fps)

@@ -1,0 +1,1 @@
+"""The video decoder and encoder of NVIDIA GPUs, through PyNvVideoCodec."""

@@ -1,0 +1,107 @@
+"""Which decoder and encoder pictures of a device get, and what they stand in for."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from livefusion.core.errors import DeviceError, GraphError
+from livefusion.core.frame import Frame
+from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
+from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
+from livefusion.media.encode.encoder import Encoder
+from livefusion.media.encode.x264 import X264Encoder
+from livefusion.media.formats import OutputFormat
+from livefusion.media.nvcodec.capabilities import CODECS
+from livefusion.media.nvcodec.codecs import Codecs, open_codecs
+from livefusion.media.nvcodec.decoder import NvdecDecoder
+from livefusion.media.nvcodec.encoder import NvencEncoder
+
+_log = logging.getLogger(__name__)
+
+
+def choose_decoder(
+    stream: Any, device: Device, *, codecs: Codecs | None = None, pictures: int = 16
+) -> PacketDecoder:
+    """NVDEC for an ``av.VideoStream`` whose pictures are wanted on a GPU, else FFmpeg.
+
+    ``codecs`` are the GPU's engines, asked for if left out.
+    """
+    context = stream.codec_context
+    try:
+        codecs = codecs or open_codecs(device)
+    except DeviceError as error:
+        return SoftwareDecoder(context, (Fallback("nvdec", "software", str(error)),))
+    if codecs is None:
+        return SoftwareDecoder(context)
+    codec = context.codec.canonical_name  # AV1 has decoders of other names
+    if codec not in CODECS:
+        reason = f"NVDEC is not used for {codec}"
+        return SoftwareDecoder(context, (Fallback("nvdec", "software", reason),))
+    return NvdecDecoder(codecs, device, context, stream=stream, pictures=pictures)
+
+
+class ChosenEncoder:
+    """NVENC for pictures of a GPU that has one, else x264; and x264 from where NVENC fails.
+
+    ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording.
+    """
+
+    def __init__(self, device: Device, *, codecs: Codecs | None = None, late: int = 0) -> None:
+        self._device = device
+        self._codecs = codecs
+        self._late = late
+        self._output: OutputFormat | None = None
+        self._encoder: Encoder = X264Encoder(device)
+        self._fallbacks: tuple[Fallback, ...] = ()
+
+    @property
+    def codec(self) -> str:
+        """``h264``."""
+        return self._encoder.codec
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Why it is x264 although the pictures are on a GPU."""
+        return self._fallbacks
+
+    def open(self, output: OutputFormat) -> None:
+        """Open NVENC or x264. ``MachineError`` if both refuse."""
+        self._output = output
+        self._fallbacks = ()
+        try:
+            codecs = self._codecs or open_codecs(self._device)
+            if codecs is None:
+                self._encoder = X264Encoder(self._device)
+                self._encoder.open(output)
+                return
+            nvenc = NvencEncoder(codecs, self._device, late=self._late)
+            nvenc.open(output)
+            self._encoder = nvenc
+        except DeviceError as error:
+            self._fall_back(error.problem, output)
+
+    def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
+        """The packet of a frame."""
+        try:
+            return self._encoder.encode(frame, keyframe=keyframe)
+        except (DeviceError, GraphError) as error:
+            if not isinstance(self._encoder, NvencEncoder) or self._output is None:
+                raise
+            self._encoder.close()
+            self._fall_back(error.problem, self._output)
+            return self._encoder.encode(frame, keyframe=True)
+
+    def flush(self) -> Sequence[Any]:
+        """The packets that are still inside."""
+        return self._encoder.flush()
+
+    def close(self) -> None:
+        """Close whichever encoder it was."""
+        self._encoder.close()
+
+    def _fall_back(self, reason: str, output: OutputFormat) -> None:
+        _log.warning("encoding by x264 on the CPU: %s", reason)
+        self._fallbacks = (Fallback("nvenc", "x264", reason),)
+        self._encoder = X264Encoder(self._device)
+        self._encoder.open(output)
