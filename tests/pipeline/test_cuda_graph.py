@@ -1,0 +1,100 @@
+"""The whole graph on the CUDA device, with the host in the place of the GPU."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from livefusion.core.frame import Outcome, RenderedFrame
+from livefusion.core.settings import FaceSettings, Pace, Preprocess, Settings
+from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.device import Device
+from livefusion.faces.kalman import LIBRARY
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.memory import KeptPicture, MemorySink
+from livefusion.media.sources.performer import PerformerSource
+from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.testing.host_twin import compiler
+from livefusion.testing.slow_clock import SlowClock
+from livefusion.testing.twin_device import TwinDevice
+
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.skipif(compiler() is None, reason="no C++ compiler for the host twin"),
+]
+
+FRAMES = 6
+URI = "performer:?size=320x240&fps=30&face=100&seed=5"
+
+
+class CountingSink(MemorySink):
+    """Notes how often the device had taken memory by each picture."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device, limit=100)
+        self._twin = device
+        self.allocations: list[int] = []
+
+    def write(self, item: RenderedFrame) -> None:
+        super().write(item)
+        if isinstance(self._twin, TwinDevice):
+            self.allocations.append(self._twin.allocations)
+
+
+def run(device: Device, frames: int) -> CountingSink:
+    LIBRARY.filter_type()  # boxes rest where they are until it is imported: the first run would differ
+    sinks: list[CountingSink] = []
+
+    def make_sink(where: Device, form: OutputFormat) -> CountingSink:
+        sinks.append(CountingSink(where))
+        return sinks[0]
+
+    def make_source(where: Device) -> PerformerSource:
+        return PerformerSource(URI, where, pace=Pace.FAST, duration=frames / 30)
+
+    settings = Settings(input=URI, pace=Pace.FAST, faces=FaceSettings(preprocess=Preprocess.CUPY))
+    parts = Parts(device=device, source=make_source, sinks=[make_sink], clock=SlowClock())
+    pipeline = Pipeline(settings, parts=parts)
+    try:
+        pipeline.start()
+        pipeline.wait()
+    finally:
+        pipeline.stop()
+    report = pipeline.report()
+    assert report["device"]["name"] == device.name
+    assert report["device"]["fallbacks"] == []
+    return sinks[0]
+
+
+@cache
+def expected() -> Sequence[KeptPicture]:
+    return tuple(run(CpuDevice(), FRAMES).pictures)
+
+
+def test_it_makes_the_pictures_that_the_cpu_makes() -> None:
+    got = run(TwinDevice(), FRAMES).pictures
+    assert [one.outcome for one in got] == [Outcome.SWAPPED] * FRAMES
+    for wanted, one in zip(expected(), got, strict=True):
+        away = np.abs(wanted.luma.astype(int) - one.luma)
+        # Rounding; and a few pixels on the edges of triangles, which fall to either side.
+        assert away.mean() < 0.02
+        assert (away > 2).mean() < 0.001
+        assert np.abs(wanted.chroma.astype(int) - one.chroma).max() <= 8
+
+
+def test_every_order_that_the_streams_allow_gives_the_same_bytes() -> None:
+    calm = run(TwinDevice(), FRAMES).pictures
+    for seed in range(3):
+        for captures in (False, True):
+            wild = run(TwinDevice(seed, captures=captures), FRAMES).pictures
+            for wanted, got in zip(calm, wild, strict=True):
+                assert np.array_equal(wanted.luma, got.luma), f"seed {seed}"
+                assert np.array_equal(wanted.chroma, got.chroma), f"seed {seed}"
+
+
+def test_a_warm_graph_takes_no_memory_and_replays_its_kernels() -> None:
+    device = TwinDevice()
+    taken = run(device, 40).allocations
+    assert len(set(taken[24:])) == 1, taken
+    assert device.cupy.calls["graphLaunch"] > 20
