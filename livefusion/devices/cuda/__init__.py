@@ -1,6 +1,7 @@
 """NVIDIA GPUs through CuPy, which only this package imports."""
 
 import threading
+from typing import Any
 
 from livefusion.core.errors import DeviceError
 from livefusion.devices.cuda.device import CudaDevice
@@ -17,9 +18,7 @@ def open_cuda(index: int = 0) -> CudaDevice:
     """
     with _opening:
         if index not in _opened:
-            cupy = load_cupy()
-            _require(cupy, index)
-            _opened[index] = CudaDevice(cupy, index)
+            _opened[index] = CudaDevice(require_gpu(index), index)
         return _opened[index]
 
 
@@ -29,12 +28,14 @@ def forget_cuda(index: int) -> None:
         _opened.pop(index, None)
 
 
-def _require(cupy: object, index: int) -> None:
-    runtime = cupy.cuda.runtime  # type: ignore[attr-defined]
+def require_gpu(index: int = 0) -> Any:
+    """CuPy, after a look that there is a GPU of this number. ``DeviceError`` if there is not."""
+    cupy = load_cupy()
     try:
-        count = runtime.getDeviceCount()
+        count = cupy.cuda.runtime.getDeviceCount()
     except foreign_errors(cupy) as error:
         raise translated(error, "counting GPUs") from error
     if index >= count:
         there = "there is none" if count == 0 else f"there are {count}, counted from 0"
         raise DeviceError(f"cuda:{index} does not exist: {there}", DOCTOR)
+    return cupy
