@@ -14,6 +14,7 @@ from livefusion.cli.probe.cameras import find_cameras
 from livefusion.cli.probe.cuda import find_cuda
 from livefusion.cli.probe.finding import Finding, State
 from livefusion.cli.probe.models import find_models
+from livefusion.cli.probe.nvcodec import find_nvcodec
 from livefusion.cli.probe.packages import find_packages
 from livefusion.cli.probe.system import find_system
 from livefusion.cli.probe.virtual_camera import find_virtual_camera
@@ -31,6 +32,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("cameras", find_cameras),
     ("virtual camera", find_virtual_camera),
     ("CUDA", find_cuda),
+    ("NVDEC and NVENC", find_nvcodec),
 )
 
 
