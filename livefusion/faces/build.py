@@ -1,5 +1,6 @@
 """The analyse stage with the built-in networks."""
 
+from contextlib import ExitStack
 from fractions import Fraction
 
 import numpy as np
@@ -84,29 +85,38 @@ def build_analyse_stage(
         preprocessor = open_preprocessor(device, settings.preprocess, (LANDSCAPE, PORTRAIT))
         detector = LiveDetector(device, at_hand["yunet"], preprocessor)
         recogniser = LiveRecogniser(device, at_hand["sface"])
-        _warm_up(device, stream, detector, landmarker, recogniser)
-        return Eyes(DetectorWorker(detector, recogniser, clock), landmarker)
+        worker = _warm_worker(_grey(device, stream), detector, landmarker, recogniser, clock)
+        return Eyes(worker, landmarker)
 
     pose = PoseEstimator.from_registry(at_hand.models)
     return AnalyseStage(device, make_eyes, pose, settings, detect_guard_ns=detect_guard_ns, known=known)
 
 
-def _warm_up(
-    device: Device,
-    stream: Stream,
-    detector: LiveDetector,
-    landmarker: Landmarker,
-    recogniser: LiveRecogniser,
-) -> None:
-    """Run everything once on a small picture: operators and networks take a second to load on first use."""
+def _warm_worker(
+    frame: Frame, detector: LiveDetector, landmarker: Landmarker, recogniser: LiveRecogniser, clock: Clock
+) -> DetectorWorker:
+    """Run everything once, where it will run: operators and networks take a second to load on first use."""
+    job = detector.shrink(frame, detector.slots[0], (), 0.5)
+    # Not the mesh of a grey square, which may be a single point and then cannot be aligned.
+    recogniser.crop(frame, np.arange(478 * 3, dtype=np.float32).reshape(478, 3) % 61)
+
+    def look() -> None:
+        detector.find(job)
+        recogniser.embed()
+
+    with ExitStack() as on_failure:
+        worker = DetectorWorker(detector, recogniser, clock, look)
+        on_failure.callback(worker.close)
+        landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
+        worker.wait_ready()
+        on_failure.pop_all()
+    return worker
+
+
+def _grey(device: Device, stream: Stream) -> Frame:
     size = Size(64, 64)
     picture = FramePool(device, size, limit=1).acquire(stream)
     device.copy(picture.luma, np.full(picture.luma.shape, 128, np.uint8), stream)
     device.copy(picture.chroma, np.full(picture.chroma.shape, 128, np.uint8), stream)
     buffer = picture.after(stream.record())
-    frame = Frame(0, "warm-up", Timestamp(0, Fraction(1)), 0, size, ColorInfo(), buffer)
-    detector.find(detector.shrink(frame, detector.slots[0], (), 0.5))
-    landmarker.find(frame, [Roi((32.0, 32.0), 64.0, 0.0)])
-    # Not the mesh of a grey square, which may be a single point and then cannot be aligned.
-    recogniser.crop(frame, np.arange(478 * 3, dtype=np.float32).reshape(478, 3) % 61)
-    recogniser.embed()
+    return Frame(0, "warm-up", Timestamp(0, Fraction(1)), 0, size, ColorInfo(), buffer)

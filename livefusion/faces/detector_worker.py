@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,10 +79,17 @@ class DetectorWorker:
     """Takes the newest picture only, never makes the frame's thread wait unless asked to.
 
     All methods belong to one thread, that of the frames. What a network raises on the other one comes out of
-    the next call as ``GraphError``.
+    the next call as ``GraphError``. ``prepare`` runs on the other thread before anything else: libraries of
+    the GPU keep their tools by thread, and make them in the first run.
     """
 
-    def __init__(self, detector: Detecting, recogniser: Recognising, clock: Clock) -> None:
+    def __init__(
+        self,
+        detector: Detecting,
+        recogniser: Recognising,
+        clock: Clock,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
         self._detector = detector
         self._recogniser = recogniser
         self._clock = clock
@@ -95,6 +102,8 @@ class DetectorWorker:
         self._failure: BaseException | None = None
         self._searched = 0
         self._closed = False
+        self._prepare = prepare
+        self._ready = False
         self._thread = threading.Thread(target=self._work, name="detector", daemon=True)
         self._thread.start()
 
@@ -102,6 +111,14 @@ class DetectorWorker:
     def searched(self) -> int:
         """How many whole pictures have been searched."""
         return self._searched
+
+    def wait_ready(self) -> None:
+        """Block until the thread has prepared itself; raises what that raised."""
+        with self._changed:
+            while not self._ready and self._failure is None:
+                self._changed.wait()
+            if self._failure is not None:
+                raise self._failure
 
     def submit(self, frame: Frame, known: Sequence[Box], score: float) -> Submitted:
         """Have the whole picture searched; a picture that still waits for its turn is replaced."""
@@ -172,12 +189,20 @@ class DetectorWorker:
 
     def _work(self) -> None:
         try:
+            self._get_ready()
             while self._serve():
                 pass
         except Exception as error:  # thread border: whatever a network raises goes to the frame's thread
             with self._changed:
                 self._failure = error
                 self._changed.notify_all()
+
+    def _get_ready(self) -> None:
+        if self._prepare is not None:
+            self._prepare()
+        with self._changed:
+            self._ready = True
+            self._changed.notify_all()
 
     def _serve(self) -> bool:
         with self._changed:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from livefusion.core.color import ColorInfo
-from livefusion.core.errors import GraphError
+from livefusion.core.errors import GraphError, OutOfMemoryError
 from livefusion.core.face import FaceObservation
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Size
@@ -103,6 +103,29 @@ def test_waiting_ends_with_the_time(worker: DetectorWorker, detector: HeldDetect
     detector.gate.release()
     assert worker.wait_for(0, 0, 5 * SECOND) is not None
     assert worker.wait_for(3, 1, 0) is not None  # the newest, though it is another epoch's
+
+
+def test_it_prepares_itself_on_its_own_thread() -> None:
+    names: list[str] = []
+    worker = DetectorWorker(
+        HeldDetector(), Recogniser(), SystemClock(), lambda: names.append(threading.current_thread().name)
+    )
+    worker.wait_ready()
+    assert names == ["detector"]
+    worker.close()
+
+
+def test_what_cannot_be_prepared_comes_out_as_it_is() -> None:
+    fault = OutOfMemoryError("the GPU is full")
+
+    def fail() -> None:
+        raise fault
+
+    worker = DetectorWorker(HeldDetector(), Recogniser(), SystemClock(), fail)
+    with pytest.raises(OutOfMemoryError) as caught:
+        worker.wait_ready()
+    assert caught.value is fault
+    worker.close()
 
 
 def test_what_the_network_raises_comes_out(worker: DetectorWorker, detector: HeldDetector) -> None:
