@@ -49,7 +49,7 @@ CLIPS: dict[str, dict[str, Any]] = {
 
 
 def devices() -> list[Device]:
-    return [CpuDevice(), SimDevice(1), SimDevice(2, host_orders=False)]
+    return [CpuDevice(), SimDevice(1), SimDevice(2, kind="cuda", host_orders=False)]
 
 
 def both(path: Path, device: Device, **options: Any) -> tuple[FileSource, Any, Any]:
@@ -59,7 +59,7 @@ def both(path: Path, device: Device, **options: Any) -> tuple[FileSource, Any, A
 
 
 @pytest.mark.parametrize("name", CLIPS)
-@pytest.mark.parametrize("device", devices(), ids=("cpu", "sim", "sim-events"))
+@pytest.mark.parametrize("device", devices(), ids=("cpu", "sim", "sim-cuda"))
 def test_frame_k_is_picture_k_of_software(tmp_path: Path, name: str, device: Device) -> None:
     source, (seen, events), (expected, expected_events) = both(write(tmp_path / name, **CLIPS[name]), device)
 
@@ -189,7 +189,7 @@ def joined(tmp_path: Path, *parts: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("device", devices(), ids=("cpu", "sim", "sim-events"))
+@pytest.mark.parametrize("device", devices(), ids=("cpu", "sim", "sim-cuda"))
 def test_a_change_of_size_makes_another_decoder(tmp_path: Path, device: Device) -> None:
     path = joined(tmp_path, {}, {"size": Size(96, 64)}, {"size": Size(32, 32), "options": REORDERED})
     source, (seen, events), (expected, expected_events) = both(path, device)
