@@ -55,6 +55,7 @@ class MeshEngine:
         self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
         self._lock = threading.Lock()
         self._warm: Event | None = None
+        self._drawn: Event | None = None
 
     @property
     def name(self) -> str:
@@ -88,6 +89,7 @@ class MeshEngine:
     def warm_up(self) -> None:
         """Compile the operators by drawing one triangle, and pose a mesh once: LAPACK loads on first use."""
         stream, region = self._device.stream("warm-up"), Region(0, 0, 2, 2)
+        stream.wait(self._drawn)  # a stage that opens again after a failure may still be drawing
         triangles = self._device.empty((1, 3), np.int32)
         self._device.copy(triangles, np.zeros((1, 3), np.int32), stream)
         level = to_levels(np.zeros((1024, 1024, 4), np.uint8), ColorInfo(), self._device, stream)[-1]
@@ -114,10 +116,13 @@ class MeshEngine:
         level = self._levels(prepared, frame.color)[memory.level]
         stream.wait(self._warm)
         stream.wait(prepared.uploaded)
-        posed = self._vertices.send(mesh, weight, region, stream)
         pixels = memory.view(region)
-        self._draw(posed, prepared.triangles, level, pixels, stream)
-        return Patch(region, pixels, stream.record())
+        try:
+            posed = self._vertices.send(mesh, weight, region, stream)
+            self._draw(posed, prepared.triangles, level, pixels, stream)
+        finally:
+            self._drawn = stream.record()
+        return Patch(region, pixels, self._drawn)
 
     def _draw(
         self,
