@@ -6,6 +6,7 @@ neither happens before the other.
 """
 
 import weakref
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,10 +64,12 @@ class Access:
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """One allocation and the accesses to it that still matter."""
+    """One allocation, the accesses to it that still matter, and what the host had put into its parts."""
 
     label: str
+    pinned: bool = False
     accesses: list[Access] = field(default_factory=list)
+    contents: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 def owner_of(array: Memory) -> Memory:
@@ -91,7 +94,7 @@ class MemoryLog:
         key = id(owner)
         if key not in self._blocks:
             shape = "x".join(str(side) for side in array.shape)
-            self._blocks[key] = Block(f"{kind} memory {self._made} ({shape} {array.dtype})")
+            self._blocks[key] = Block(f"{kind} memory {self._made} ({shape} {array.dtype})", kind == "pinned")
             self._made += 1
             self._owners[key] = weakref.ref(owner)
             weakref.finalize(owner, self._forget, key).atexit = False
@@ -133,14 +136,31 @@ class MemoryLog:
 
     def host_reads(self, array: Memory, seen: Clock) -> None:
         """Note a race for each write into the array whose end is not among what the host has ``seen``."""
-        if array.size == 0 or not self.knows(array):
+        if array.size and self.knows(array):
+            self._host_touches(array, seen, writes=False)
+
+    def host_wrote(self, array: Memory, seen: Clock) -> None:
+        """Note what the host has done to pinned memory that is about to be copied to the device.
+
+        If it holds something else than at its last copy, the host wrote, and races with each access whose end
+        is not among what the host has ``seen``.
+        """
+        block = self._blocks[id(owner_of(array))]
+        if array.size == 0 or not block.pinned:
             return
+        content = zlib.crc32(array.tobytes())
+        before = block.contents.get(place := np.lib.array_utils.byte_bounds(array))
+        block.contents[place] = content
+        if before is not None and before != content:
+            self._host_touches(array, seen, writes=True)
+
+    def _host_touches(self, array: Memory, seen: Clock, *, writes: bool) -> None:
         block = self._blocks[id(owner_of(array))]
         low, high = np.lib.array_utils.byte_bounds(array)
-        read = Access("host: read", -1, 0, low, high, writes=False)
+        touch = Access("host: write" if writes else "host: read", -1, 0, low, high, writes)
         for earlier in block.accesses:
-            if earlier.conflicts(read) and not earlier.before(seen):
-                self._report(Race(earlier.what, read.what, block.label))
+            if earlier.conflicts(touch) and not earlier.before(seen):
+                self._report(Race(earlier.what, touch.what, block.label))
 
     def _forget(self, key: int) -> None:
         self._blocks.pop(key, None)

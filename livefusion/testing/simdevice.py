@@ -2,9 +2,7 @@
 
 import random
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,72 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import DeviceError
-from livefusion.devices.cpu import aligned_empty, check_copy
-from livefusion.devices.device import Array, BodyKind, Event, Operator, Stream
+from livefusion.devices.cpu import aligned_empty
+from livefusion.devices.device import Array, BodyKind, Operator, Stream, check_copy
 from livefusion.testing.host_twin import HostTwin
+from livefusion.testing.mutation import Mutation
 from livefusion.testing.races import Clock, MemoryLog, Race, covers, merge
+from livefusion.testing.simstream import Operation, SimEvent, SimStream
 
 _POISON = 0xA5
 """What fresh memory holds: bright in a picture, and no sensible float."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimEvent:
-    """A point in a stream, as the clock of all that lies before it."""
-
-    device: "SimDevice"
-    clock: Clock
-
-    def synchronize(self) -> None:
-        """Run what lies before the event, and by chance some of what need not have waited."""
-        self.device.catch_up(self.clock)
-
-
-class SimStream:
-    """A queue of operations that have not run yet."""
-
-    def __init__(self, device: "SimDevice", index: int, name: str) -> None:
-        self._device = device
-        self._name = name
-        self.index = index
-        self.clock: Clock = {}
-        self.queue: deque[_Operation] = deque()
-        self.done = 0
-
-    @property
-    def name(self) -> str:
-        """Name of the stream."""
-        return self._name
-
-    @property
-    def handle(self) -> int:
-        """A number by which ``SimDevice.stream_of`` finds the stream again, as a foreign library would."""
-        return self.index + 1
-
-    def record(self) -> Event:
-        """An event behind everything put on this stream so far."""
-        with self._device.lock:
-            return SimEvent(self._device, dict(self.clock))
-
-    def wait(self, event: Event | None) -> None:
-        """What is put on this stream from now on runs after ``event``."""
-        if event is None:
-            return
-        if not isinstance(event, SimEvent) or event.device is not self._device:
-            raise DeviceError(
-                f"stream {self._name} waits for an event of another device", "copy through the host"
-            )
-        self._device.wait(self, event)
-
-    def synchronize(self) -> None:
-        """Run everything that is on this stream."""
-        self.record().synchronize()
-
-
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    work: Callable[[], None]
-    clock: Clock
 
 
 class SimDevice:
@@ -90,12 +31,14 @@ class SimDevice:
     refused. Fresh memory is poisoned. Safe to use from several threads.
 
     ``kind`` says which bodies run; those for CUDA run on the host twin of their kernels.
-    ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything, to show that the test would notice;
-    ``waits`` counts those waits.
+    ``drop_wait=k`` ignores the k-th wait (from 0) that orders anything, ``drop_site`` all those of one place
+    (``wait_sites``), to show that the test would notice; ``mutation`` counts both kinds. The host's own waits
+    are among them.
 
     What any thread of the host has waited for is over for all of them, which hides a missing wait behind a
-    lucky moment. With ``host_orders=False`` it orders the host's reads alone: then every order between two
-    streams has to be carried by an event, and each wait shows when it is dropped.
+    lucky moment. With ``host_orders=False`` it orders only what that very thread reads, and writes into
+    pinned memory: then every order between two streams has to be carried by an event, and each wait shows
+    when it is dropped.
     """
 
     def __init__(
@@ -104,18 +47,19 @@ class SimDevice:
         *,
         kind: BodyKind = "cpu",
         drop_wait: int | None = None,
+        drop_site: str | None = None,
         host_orders: bool = True,
     ) -> None:
         self.lock = threading.RLock()
-        self.waits = 0
+        self.mutation = Mutation(drop_wait, drop_site)
         self._kind = kind
         self._twin = HostTwin() if kind == "cuda" else None
-        self._drop_wait = drop_wait
         self._random = random.Random(seed)
         self._streams: list[SimStream] = []
         self._log = MemoryLog()
         self._host_orders = host_orders
-        self._seen_by_host: Clock = {}
+        self._seen_by_any: Clock = {}
+        self._thread = threading.local()
         self._errors: list[tuple[Clock, Exception]] = []
 
     @property
@@ -182,7 +126,10 @@ class SimDevice:
         """Copy later; pageable host memory is read now."""
         check_copy(dst, src)
         with self.lock:
-            source = src if self._log.knows(src) else src.copy()
+            source = src.copy()
+            if self._log.knows(src):
+                source = src
+                self._log.host_wrote(src, self._seen_by_host)
             work = partial(np.copyto, dst, source)
             self._put(work, stream, reads={"source": src}, writes={"target": dst}, name="copy")
 
@@ -244,14 +191,17 @@ class SimDevice:
             self.catch_up(everything)
 
     def wait(self, stream: SimStream, event: SimEvent) -> None:
-        """Order a stream behind an event, unless this is the wait to drop."""
+        """Order a stream behind an event, unless this wait is left out."""
         with self.lock:
             self._order_behind_host(stream)
-            if covers(stream.clock, event.clock):
-                return
-            if self.waits != self._drop_wait:
+            if not self.mutation.skips(orders=not covers(stream.clock, event.clock)):
                 merge(stream.clock, event.clock)
-            self.waits += 1
+
+    def host_waits(self, clock: Clock) -> None:
+        """Let the calling thread wait until all that ``clock`` counts is done, unless it is left out."""
+        with self.lock:
+            if not self.mutation.skips(orders=not covers(self._seen_by_host, clock)):
+                self.catch_up(clock)
 
     def catch_up(self, clock: Clock) -> None:
         """Run at least what ``clock`` counts, then raise the first error of those operations."""
@@ -265,6 +215,14 @@ class SimDevice:
                 self._step(self._random.choice(due))
             merge(self._seen_by_host, clock)
             self._raise_error_within(clock)
+
+    @property
+    def _seen_by_host(self) -> Clock:
+        """What the calling thread has waited for, or any thread where that makes no difference."""
+        if self._host_orders:
+            return self._seen_by_any
+        seen: Clock = self._thread.__dict__.setdefault("seen", {})
+        return seen
 
     def _body(self, operator: Operator) -> Callable[..., None]:
         body = operator.body(self._kind)
@@ -291,7 +249,7 @@ class SimDevice:
         self._order_behind_host(stream)
         stream.clock[stream.index] = stream.clock.get(stream.index, 0) + 1
         clock = dict(stream.clock)
-        stream.queue.append(_Operation(work, clock))
+        stream.queue.append(Operation(work, clock))
         for arrays, is_write in ((reads, False), (writes, True)):
             for argument, array in arrays.items():
                 if is_write:

@@ -1,5 +1,7 @@
 """The simulated device runs what may run in any order, and names what nothing orders."""
 
+import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from livefusion.core.errors import DeviceError
 from livefusion.core.geometry import Size
 from livefusion.devices.pool import FramePool
 from livefusion.ops.registry import ADD_PLANE, BLEND_YUVA
+from livefusion.testing import wait_sites
 from livefusion.testing.simdevice import SimDevice
 
 pytestmark = pytest.mark.unit
@@ -52,7 +55,7 @@ def test_ordered_work_gives_the_same_in_any_order(seed: int) -> None:
 def count_waits() -> int:
     device = SimDevice()
     three_stages(device)
-    return device.waits
+    return device.mutation.count
 
 
 @pytest.mark.parametrize("missing", range(count_waits()))
@@ -60,7 +63,7 @@ def test_each_missing_wait_is_named(missing: int) -> None:
     device = SimDevice(drop_wait=missing)
     three_stages(device)
     assert device.races
-    with pytest.raises(AssertionError, match=r"(decode|render|encode): \w+\(\w+\) does not wait for"):
+    with pytest.raises(AssertionError, match=r"(decode|render|encode|host): .+ does not wait for"):
         device.assert_no_races()
 
 
@@ -171,3 +174,81 @@ def test_waits_of_the_host_may_be_left_out_of_account(host_orders: bool, races: 
     other.synchronize()
     assert device.to_host(memory).tolist() == [1, 1, 1, 1]
     assert len(device.races) == races
+
+
+def upload_twice(device: SimDevice) -> None:
+    """Fill pinned memory again while it may still be copied from."""
+    stream = device.stream("upload")
+    pinned, target = device.pinned((4,), np.uint8), device.empty((4,), np.uint8)
+    for value in (1, 2):
+        stream.synchronize()
+        pinned[:] = value
+        device.copy(target, pinned, stream)
+    stream.synchronize()
+
+
+@pytest.mark.parametrize(("missing", "races"), [(None, 0), (0, 1)])
+def test_host_write_needs_a_synchronise(missing: int | None, races: int) -> None:
+    device = SimDevice(drop_wait=missing)
+    upload_twice(device)
+    assert len(device.races) == races
+    assert all(race.second == "host: write" for race in device.races)
+
+
+def test_another_thread_waits_for_itself_alone() -> None:
+    device = SimDevice(host_orders=False)
+    stream = device.stream("render")
+    target = device.empty((4,), np.uint8)
+    device.copy(target, np.zeros(4, np.uint8), stream)
+    waiter = threading.Thread(target=stream.synchronize)
+    waiter.start()
+    waiter.join()
+    device.to_host(target)
+    assert [race.second for race in device.races] == ["host: read"]
+
+
+def reuse_slot(device: SimDevice) -> None:
+    """Let the pool make a writer wait for the last reader."""
+    write, read = device.stream("write"), device.stream("read")
+    pool = FramePool(device, SIZE, limit=1)
+    for _ in range(2):
+        buffer = pool.acquire(write)
+        device.copy(buffer.nv12, np.zeros((12, 16), np.uint8), write)
+        buffer = buffer.after(write.record())
+        read.wait(buffer.ready)
+        device.copy(device.empty((12, 16), np.uint8), buffer.nv12, read)
+        buffer.read_until(read.record())
+        del buffer
+
+
+@pytest.mark.parametrize(
+    ("site", "races"), [(None, 0), ("devices/pool.py:FramePool.acquire:0", 1), ("pool.py:acquire:9", 0)]
+)
+def test_a_place_can_be_left_out(site: str | None, races: int) -> None:
+    device = SimDevice(drop_site=site)
+    reuse_slot(device)
+    assert len(device.races) == races
+    assert device.mutation.seen["devices/pool.py:FramePool.acquire:0"] == 2
+
+
+SOURCE = """
+class Stage:
+    def run(self):
+        self._stream.wait(
+            self._ready
+        )
+        self._changed.wait()
+        self._clock.wait(self._changed, 5)
+        done.synchronize(); buffer.read_until(done)
+"""
+
+
+def test_places_are_named_by_function_and_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wait_sites, "PACKAGE", tmp_path)
+    (tmp_path / "stage.py").write_text(SOURCE)
+    found = wait_sites.sites_of(tmp_path / "stage.py")
+    assert [(site.name, site.by_host) for site in found] == [
+        ("stage.py:Stage.run:0", False),
+        ("stage.py:Stage.run:1", True),
+        ("stage.py:Stage.run:2", False),
+    ]
