@@ -17,10 +17,7 @@ from livefusion.core.errors import GraphError, SettingsError
 from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
-from livefusion.devices.select import Fallback, open_device
-from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage
-from livefusion.faces.build import Networks, build_analyse_stage
-from livefusion.inference.registry import ModelRegistry
+from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
@@ -28,9 +25,13 @@ from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
 from livefusion.pipeline.identities import IdentityLibrary
-from livefusion.pipeline.render import RenderPlan, RenderStage
+from livefusion.pipeline.movable_source import MovableSource
+from livefusion.pipeline.recovery import Recovery
+from livefusion.pipeline.render import RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
+from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.pipeline.stages import Stages
 from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Output
 from livefusion.runtime.backoff import RestartPolicy
@@ -41,10 +42,8 @@ from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
 from livefusion.runtime.services import Limits
 from livefusion.runtime.snapshot import GraphSnapshot
-from livefusion.swap.mesh.engine import MeshEngine
 
 ENGINES = ("auto", "mesh")
-PATIENT_GUARD_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +88,9 @@ class Pipeline:
         self._parts = parts or Parts()
         self._clock = self._parts.clock or SystemClock()
         self._started_ns = self._clock.now_ns()
-        self._device, self._fallbacks = self._open_device()
-        self._slates = SlateShelf(self._device)
+        bound = settings.device != "auto"
+        self._recovery = Recovery(self._open_device(), self._clock, bound=bound)
+        self._slates = SlateShelf(self._recovery.device)
         self._spans = SpanLog() if settings.trace else None
         self.panic = PanicSwitch()
         self._graph = Graph(
@@ -100,12 +100,10 @@ class Pipeline:
             panic=self.panic,
             spans=self._spans,
         )
+        self._recovery.connect(self._graph.renew, self._slates.move)
         self._usage = UsageGauge(self._clock)
-        self._models = ModelRegistry.load()
-        self._pace = Pace.FAST
-        self._networks: Networks | None = None
-        self._analyse: AnalyseStage | None = None
-        self._engine: MeshEngine | None = None
+        self._source: MovableSource | None = None
+        self._stages: Stages | None = None
         self._outputs: dict[str, Output] = {}
         self._format: InputFormat | None = None
         self._plan: RenderPlan | None = None
@@ -117,23 +115,30 @@ class Pipeline:
         """
         settings = self._settings
         # The first operator brings numba along, for a second: begin while the input and the face are read.
-        run_beside(partial(self._device.prepare, LETTERBOX_NV12))
+        run_beside(partial(self._recovery.device.prepare, LETTERBOX_NV12))
         ends = self._read_ends()
-        self._pace = pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
-        source = self._make_source(ends, pace)
+        pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
+        live = pace is Pace.REALTIME
+        self._source = source = MovableSource(
+            self._recovery, self._source_maker(ends, pace), patient=live, restarts=self._parts.restarts
+        )
         identity = run_beside(partial(self._library.load, settings.source, settings.consent))
         self._format = source.probe()
         self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
-        policy = LATEST if pace is Pace.REALTIME else WAIT
-        interval = 1 / self._format.fps if pace is Pace.REALTIME else None
+        self._stages = stages = Stages(
+            self._recovery, self._slates, settings.faces, self._current_plan, patient=not live
+        )
+        policy = LATEST if live else WAIT
+        interval = 1 / self._format.fps if live else None
         output = OutputFormat.of(self._format, source.audio)
         self._graph.source("decode", lambda: source)
-        self._graph.stage("analyse", self._make_analyse, policy)
-        self._graph.stage("render", self._make_render, policy)
+        self._graph.stage("analyse", stages.analyse, policy)
+        self._graph.stage("render", stages.render, policy)
         self._outputs = self._make_outputs(ends, output)
         for name, one in self._outputs.items():
             pacing = Pacing(interval, self._slates.like, one.patience)
-            self._graph.sink(name, one.make, policy, pacing=pacing, restart=one.restart)
+            make = partial(self._guarded, name, one)
+            self._graph.sink(name, make, policy, pacing=pacing, restart=one.restart)
         self._graph.start()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -152,23 +157,24 @@ class Pipeline:
 
     def switch(self, source: str, consent: str = "") -> None:
         """Put on another face from the next frame on; it is made ready before, on the calling thread."""
-        if self._plan is None or self._engine is None:
+        if self._plan is None or self._stages is None:
             raise GraphError("there is nothing to switch before the start")
         identity = self._library.load(source, consent)
-        self._engine.prepare(identity)
+        engine = self._stages.engine
+        if engine is not None:  # a new one is opened with the plan in force
+            engine.prepare(identity)
         self._plan = replace(self._plan, identity=identity)
 
     def progress(self) -> Progress:
         """Figures for a live line."""
         now = self._graph.snapshot()
-        counts = self._analyse.counts if self._analyse else None
         sinks = now.sinks.values()
         return Progress(
             fps=now.captured / now.elapsed_s if now.elapsed_s > 0 else 0.0,
             p95_ms=max((sink.residence.p95 for sink in sinks), default=0.0),
             dropped=sum(main_drops(now).values()),
-            tracks=counts.tracks if counts else 0,
-            device=self._device.name,
+            tracks=self._stages.counts.tracks if self._stages else 0,
+            device=self._recovery.device.name,
             delivered=max((sink.delivered for sink in sinks), default=0),
             captured=now.captured,
             total=self._format.frames if self._format else None,
@@ -181,12 +187,13 @@ class Pipeline:
             Facts(
                 settings=self._settings,
                 format=self._format,
-                device=self._device.name,
-                fallbacks=self._fallbacks,
+                device=self._recovery.device,
+                device_peak_mb=self._recovery.memory_peak / 2**20,
+                fallbacks=self._fallbacks(),
                 identity=self._plan.identity if self._plan else None,
-                networks=self._networks.loaded if self._networks else (),
-                engine=self._engine.name if self._engine else "",
-                counts=self._analyse.counts if self._analyse else None,
+                networks=self._stages.networks if self._stages else (),
+                engine=self._stages.engine.name if self._stages and self._stages.engine else "",
+                counts=self._stages.counts if self._stages else None,
                 outputs=self._outputs,
                 rss_peak_mb=self._usage.rss_peak_mb,
                 cores=self._usage.cores,
@@ -201,11 +208,14 @@ class Pipeline:
         except GraphError:  # it never started
             return None
 
-    def _open_device(self) -> tuple[Device, tuple[Fallback, ...]]:
+    def _fallbacks(self) -> tuple[Fallback, ...]:
+        parts = [self._source, *self._outputs.values()]
+        return (*self._recovery.fallbacks, *(one for part in parts for one in fallbacks_of(part)))
+
+    def _open_device(self) -> Selection:
         if self._parts.device is not None:
-            return self._parts.device, ()
-        selection = open_device(self._settings.device)
-        return selection.device, selection.fallbacks
+            return Selection(self._parts.device)
+        return open_device(self._settings.device)
 
     def _read_ends(self) -> Ends | None:
         if self._parts.source is not None:
@@ -213,44 +223,37 @@ class Pipeline:
         settings = self._settings
         return Ends(parse_input(settings.input), tuple(parse_output(text) for text in settings.output))
 
-    def _make_source(self, ends: Ends | None, pace: Pace) -> PictureSource:
+    def _source_maker(self, ends: Ends | None, pace: Pace) -> Callable[[Device], PictureSource]:
         if self._parts.source is not None:
-            return self._parts.source(self._device)
+            return self._parts.source
         assert ends is not None
-        return open_source(ends.input, self._device, self._settings, pace)
+        return partial(open_source, ends.input, settings=self._settings, pace=pace)
 
-    def _make_analyse(self) -> AnalyseStage:
-        # A file can wait for its detector where a live picture would have to be covered.
-        guard_ns = DETECT_GUARD_NS if self._pace is Pace.REALTIME else PATIENT_GUARD_NS
-        self._networks = Networks(self._device, self._models)
-        self._analyse = build_analyse_stage(
-            self._device,
-            self._settings.faces,
-            self._networks,
-            detect_guard_ns=guard_ns,
-            known=self._analyse.tracks if self._analyse else (),
-        )
-        return self._analyse
-
-    def _make_render(self) -> RenderStage:
-        self._engine = MeshEngine(self._device)
-        return RenderStage(self._device, self._engine, self._current_plan, self._slates)
+    def _guarded(self, name: str, output: Output) -> SinkGuard:
+        return SinkGuard(name, output.make(), self._recovery, self._slates)
 
     def _current_plan(self) -> RenderPlan:
         assert self._plan is not None, "start comes first"
         return self._plan
 
     def _make_outputs(self, ends: Ends | None, output: OutputFormat) -> dict[str, Output]:
-        device, outputs = self._device, dict[str, Output]()
+        outputs = dict[str, Output]()
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
-                make = partial(make_sink, locator, device, output, ends.input_files)
+                make = partial(make_sink, locator, input_files=ends.input_files)
                 outputs[_unique(redact(text), outputs)] = Output(
-                    make, restart=is_live(locator), patience=patience_of(locator)
+                    partial(self._make_sink, make, output),
+                    restart=is_live(locator),
+                    patience=patience_of(locator),
                 )
         for number, make_part in enumerate(self._parts.sinks):
-            outputs[_unique(f"part {number}", outputs)] = Output(partial(make_part, device, output))
+            outputs[_unique(f"part {number}", outputs)] = Output(partial(self._make_sink, make_part, output))
         return outputs
+
+    def _make_sink(
+        self, make: Callable[[Device, OutputFormat], PictureSink], output: OutputFormat
+    ) -> PictureSink:
+        return make(self._recovery.device, output)
 
 
 def _unique(name: str, taken: dict[str, Any]) -> str:

@@ -46,6 +46,15 @@ class PictureSource(Source, Protocol):
         """Open the input as far as is needed to know its format."""
         ...
 
+    def move(self, device: Device, pictures: int) -> None:
+        """Put pictures into memory of that device from the next one on, at most so many at once.
+
+        Called between two reads, also with the device it has, whose memory ran out: what the source holds
+        there is let go of. The input stays open and goes on where it is; what is lost is logged.
+        ``DeviceError`` if the device refuses, and then it may be called again.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:

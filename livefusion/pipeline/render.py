@@ -98,7 +98,9 @@ class RenderStage:
 
     def _leave(self, frame: Frame, covered: Covered, plan: RenderPlan, outcome: Outcome) -> RenderedFrame:
         if covered.buffer is not frame.buffer:
-            # A slate or a held picture: it carries its badge already, and others may be reading it.
+            # A slate or a held picture: it carries its badge already, and others may be reading it. What was
+            # begun in the frame's own pixels must be over before their slot is written again.
+            frame.buffer.after(self._stream.record())
             return RenderedFrame(frame.with_buffer(covered.buffer), outcome)
         if plan.safety.badge:
             self._badge.stamp(frame, self._stream)

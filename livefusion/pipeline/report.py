@@ -8,6 +8,7 @@ import livefusion
 from livefusion.core.face import Identity
 from livefusion.core.frame import Outcome
 from livefusion.core.settings import Settings
+from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.faces.analyse import FaceCounts
 from livefusion.inference.session import Session
@@ -26,7 +27,8 @@ class Facts:
 
     settings: Settings
     format: InputFormat | None
-    device: str
+    device: Device
+    device_peak_mb: float
     fallbacks: tuple[Fallback, ...]
     identity: Identity | None
     networks: tuple[Session, ...]
@@ -44,7 +46,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": livefusion.__version__,
         "input": _input(facts, graph),
-        "device": {"name": facts.device, "fallbacks": [asdict(fallback) for fallback in facts.fallbacks]},
+        "device": _device(facts),
         "engine": _engine(facts),
         "badge": facts.settings.safety.badge,
         "frames": _frames(facts, graph),
@@ -53,7 +55,10 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "faces": asdict(facts.counts or FaceCounts()),
         "outputs": [_output(name, output, graph) for name, output in facts.outputs.items()],
         "stages": _stages(graph),
-        "memory": {"rss_peak_mb": round(facts.rss_peak_mb, 1), "device_peak_mb": 0},
+        "memory": {
+            "rss_peak_mb": round(facts.rss_peak_mb, 1),
+            "device_peak_mb": round(facts.device_peak_mb, 1),
+        },
         "cpu": {"cores": round(facts.cores, 3)},
         "first_swapped": _first_swapped(facts),
     }
@@ -74,6 +79,15 @@ def _input(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
             "note": facts.format.note,
         }
     return described
+
+
+def _device(facts: Facts) -> dict[str, Any]:
+    """What the run computes on now, and each thing that runs otherwise than it best would."""
+    return {
+        "name": facts.device.name,
+        "description": facts.device.description,
+        "fallbacks": [asdict(fallback) for fallback in dict.fromkeys(facts.fallbacks)],
+    }
 
 
 def _engine(facts: Facts) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from livefusion.core.events import Event
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.timing import Clock, SystemClock
+from livefusion.devices.select import Fallback, fallbacks_of
 from livefusion.media.sinks.sink import PictureSink, SinkStats
 from livefusion.runtime.stage import StageContext
 
@@ -30,6 +31,11 @@ class Witness:
     def stats(self) -> SinkStats:
         """What the sink did so far."""
         return self._sink.stats
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What the sink does otherwise than it best would."""
+        return fallbacks_of(self._sink)
 
     def open(self, context: StageContext) -> None:
         """Open the sink."""
@@ -87,6 +93,11 @@ class Output:
     def raw(self) -> int:
         """Pictures that showed a known face as it is, repeats included."""
         return sum(witness.raw for witness in self._witnesses)
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What one of the sinks does otherwise than it best would."""
+        return tuple(fallback for witness in self._witnesses for fallback in witness.fallbacks)
 
     @property
     def first_swapped_ns(self) -> int | None:

@@ -15,6 +15,7 @@ from livefusion.core.settings import SwapSettings
 from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
+from livefusion.testing.injections import Reels
 
 SIZE = Size(320, 240)
 
@@ -88,3 +89,9 @@ def track(
 ) -> FaceTrack:
     """A track whose landmarks nobody needs."""
     return FaceTrack(number, state, box, landmarks)
+
+
+@pytest.fixture(scope="session")
+def reels() -> Reels:
+    """Scenes for cameras that cost nothing; drawing them takes seconds."""
+    return Reels.draw(3)

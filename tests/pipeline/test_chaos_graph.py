@@ -21,11 +21,6 @@ from livefusion.testing.reel import Shot
 pytestmark = pytest.mark.chaos
 
 
-@pytest.fixture(scope="module")
-def reels() -> Reels:
-    return Reels.draw(3)
-
-
 def each_once() -> Script:
     """Every injection once; the sinks' and the source's own come with any script."""
     return [*INJECTIONS.items(), *draw_script(random.Random(0), 0)]
