@@ -81,6 +81,12 @@ class ChaosSource:
         """The format."""
         return self.format
 
+    def move(self, device: Device, pictures: int) -> None:
+        """Put pictures into memory of another device from the next one on."""
+        self._device = device
+        self._pools.clear()
+        self._stream = device.stream("chaos")
+
     def shots(self, captured_ns: int) -> list[Shot]:
         """What a picture captured at that time may show: its own shot and those shortly before it."""
         with self._lock:

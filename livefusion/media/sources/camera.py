@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from fractions import Fraction
 
-from livefusion.core.errors import DriverError, InputError
+from livefusion.core.errors import DriverError, LiveFusionError
 from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
@@ -97,10 +97,16 @@ class CameraSource:
             self._link = CameraLink(self._request, self._opener, self._clock)
             try:
                 self._meet(self._link)
-            except (DriverError, InputError):
+            except LiveFusionError:
                 self.close()
                 raise
         return self.format
+
+    def move(self, device: Device, pictures: int) -> None:
+        """Put pictures into memory of another device from the next one on; the camera stays open."""
+        self._device, self._pictures = device, pictures
+        if self._decoder is not None:
+            self._decoder.move(device, pictures)
 
     def open(self, context: StageContext) -> None:
         """Open the camera. ``DriverError`` if it cannot be, or gives no picture."""

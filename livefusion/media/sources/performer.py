@@ -90,6 +90,13 @@ class PerformerSource:
         """The format, for the graph to be built."""
         return self.format
 
+    def move(self, device: Device, pictures: int) -> None:
+        """Draw into memory of another device from the next picture on."""
+        self._device, self._pictures = device, pictures
+        if self._scene is not None:
+            self._writer = None  # its memory may be what the new one needs
+            self._writer = _Writer(device, self._options.size, pictures, self._staged)
+
     def open(self, context: StageContext) -> None:
         """Get the performer ready. ``ModelError`` if the files she is made of are missing or damaged."""
         self._name, self._clock = context.name, context.clock
@@ -143,7 +150,7 @@ class _Writer:
         self._pool = FramePool(device, size, limit=pictures)
         self._luma: Any = None
         if staged is None:
-            staged = not isinstance(device.empty((1,), "uint8"), np.ndarray)
+            staged = not device.shares_host_memory
         if staged:
             self._luma = device.pinned((size.height, size.width), "uint8")
             self._chroma = device.pinned((size.height // 2, size.width // 2, 2), "uint8")
