@@ -93,6 +93,8 @@ class Faults:
     ``sessions`` is how many encoders may be open at once, ``delay`` how many pictures the encoder holds back,
     ``decode_fails`` the numbers of the ``Decode`` calls that raise, counted over all decoders from 0, and
     ``encode_fails`` those of ``Encode``. ``no_decoder`` and ``no_reconfigure`` refuse those calls.
+    ``EndEncode`` gives what is inside; with ``flush_restarts`` the next picture is then a key frame, and with
+    ``no_flush`` it gives nothing before the end.
     """
 
     sessions: int = 8
@@ -101,6 +103,8 @@ class Faults:
     encode_fails: frozenset[int] = frozenset()
     no_decoder: bool = False
     no_reconfigure: bool = False
+    flush_restarts: bool = False
+    no_flush: bool = False
 
 
 class StandInModule:

@@ -53,6 +53,7 @@ class StandInEncoder:
         self.flags: list[int] = []
         self._inside: deque[dict[str, Any]] = deque()
         self._count = 0
+        self._begins = True
         self._input = module.device.empty((size.height * 3 // 2, size.width), "uint8")
         self._context = _open_x264(size, int(arguments["fps"]))
         module.open_sessions += 1
@@ -69,13 +70,17 @@ class StandInEncoder:
         self.flags.append(flags)
         self._copy(picture)
         self._stream.synchronize()  # the bitstream is locked, which waits for the encoder
-        self._inside.append(self._encode(is_key=bool(flags & FORCEIDR) or not self._count))
+        self._inside.append(self._encode(is_key=bool(flags & FORCEIDR) or self._begins))
+        self._begins = False
         self._count += 1
         ready = len(self._inside) - self._module.faults.delay
         return [self._inside.popleft() for _ in range(max(0, ready))]
 
     def EndEncode(self) -> list[dict[str, Any]]:  # noqa: N802 - the same
         """What is still inside."""
+        if self._module.faults.no_flush:
+            return []
+        self._begins = self._module.faults.flush_restarts
         left = list(self._inside)
         self._inside.clear()
         return left

@@ -161,10 +161,33 @@ def test_a_driver_that_keeps_its_bitrate_gets_another_session() -> None:
     assert codecs.module.encoders[-1].bitrates == [2_000_000]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_packets_that_are_held_back_are_asked_for(seed: int) -> None:
+    device = SimDevice(seed, host_orders=False)
+    encoder, _ = opened(device, Faults(delay=3))
+    packets = []
+    for frame in frames(device, 8):
+        [packet] = encoder.encode(frame)
+        assert packet.pts == frame.ts.pts
+        packets.append(packet)
+    assert [packet.is_keyframe for packet in packets] == [True] + [False] * 7
+    assert [close_to_pattern(picture, i) for i, picture in enumerate(decoded(packets))] == [True] * 8
+    device.assert_no_races()
+
+
+def test_an_encoder_that_begins_anew_when_it_is_asked_is_not_asked_on() -> None:
+    device = CpuDevice()
+    encoder, _ = opened(device, Faults(delay=3, flush_restarts=True))
+    first, second = frames(device, 2)
+    assert len(encoder.encode(first)) == 1
+    with pytest.raises(GraphError, match="begins anew"):
+        encoder.encode(second)
+
+
 @pytest.mark.parametrize("delay", [1, 3])
 def test_a_packet_that_comes_late_is_a_fault_that_names_the_delay(delay: int) -> None:
     device = CpuDevice()
-    encoder, _ = opened(device, Faults(delay=delay))
+    encoder, _ = opened(device, Faults(delay=delay, no_flush=True))
     with pytest.raises(GraphError, match=f"{delay} pictures late, and 0 are allowed"):
         encoder.encode(next(frames(device, 1)))
 
@@ -229,7 +252,7 @@ def test_a_picture_of_another_device_is_refused() -> None:
         (Faults(sessions=0), None, "too many use it"),
         (None, Capabilities(no_encoder="this GPU has no NVENC"), "has no NVENC"),
         (None, Capabilities(encoder=Engine(Size(160, 64), Size(4096, 4096))), "160x64 and more"),
-        (Faults(delay=9), None, "9 pictures late, and 4 are allowed"),
+        (Faults(delay=9, no_flush=True), None, "9 pictures late, and 4 are allowed"),
         (Faults(encode_fails=frozenset({3})), None, "NVENC fails"),
     ],
 )

@@ -30,6 +30,11 @@ _LONGEST_DELAY = 16
 class NvencEncoder:
     """Constant bitrate, no B-frames, no look-ahead; the pixels stay on the GPU.
 
+    PyNvVideoCodec 2.2.4 makes each packet at once, but hands it over three pictures later: its constructor of
+    the encoder says so, and no argument changes it. Where that is too late the encoder is flushed behind each
+    picture, which NVENC allows in the middle of a stream; that it then goes on, and does not begin anew with
+    a key frame, is looked at too.
+
     ``late`` is how many pictures it may hold back: 0 for a live output. Each frame is looked at for that.
     ``bitrate`` in bits a second is that of ``settings.bitrate_for`` if left out.
     """
@@ -86,6 +91,8 @@ class NvencEncoder:
         self._times.append(ts.pts)
         packets = self._packets(self._encode(buffer, flags))
         if len(self._times) > self._late:
+            packets = [*packets, *self._flush_behind(flags)]
+        if len(self._times) > self._late:
             delay = self._measure_delay(buffer)
             raise GraphError(f"NVENC gives a packet {delay} pictures late, and {self._late} are allowed")
         return packets
@@ -108,10 +115,7 @@ class NvencEncoder:
 
     def flush(self) -> Sequence[Any]:
         """The packets that are still inside."""
-        try:
-            return self._packets(self._session.EndEncode())
-        except Exception as error:  # the same
-            raise DeviceError(f"NVENC fails ({reason_of(str(error))})") from error
+        return self._packets(self._end_encode())
 
     def close(self) -> None:
         """End the session."""
@@ -154,6 +158,19 @@ class NvencEncoder:
             raise DeviceError(f"NVENC fails ({reason_of(str(error))})") from error
         finally:
             buffer.read_until(self._stream.record())
+
+    def _flush_behind(self, flags: int) -> Sequence[Any]:
+        """The packet of the picture that was just handed over, if flushing brings it."""
+        encoded = self._end_encode()
+        if not flags and any(one["picture_type"] == _IDR for one in encoded):
+            raise GraphError("NVENC begins anew when it is asked for each packet at once")
+        return self._packets(encoded)
+
+    def _end_encode(self) -> Sequence[Any]:
+        try:
+            return list(self._session.EndEncode())
+        except Exception as error:  # the same
+            raise DeviceError(f"NVENC fails ({reason_of(str(error))})") from error
 
     def _packets(self, encoded: Sequence[Any]) -> Sequence[Any]:
         if len(encoded) > len(self._times):
