@@ -283,6 +283,28 @@ def test_packets_before_the_first_key_frame_are_skipped(tmp_path: Path) -> None:
     assert sum(len(decoder.decode(packet)) for packet in packets[4:]) == 4
 
 
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_packets_from_the_network_need_no_container(tmp_path: Path, codec: str) -> None:
+    device = SimDevice(5, host_orders=False)
+    form = HEVC if codec == "hevc" else {"options": {**LOSSLESS_H264, "g": "4"}}
+    path = write(tmp_path / "a.ts", 8, **form)
+    expected, _ = read(FileSource(path, CpuDevice()), CpuDevice())
+    with av.open(str(path)) as container:
+        received = [(bytes(packet), packet.pts) for packet in container.demux(video=0) if packet.size]
+    decoder = NvdecDecoder(stand_in_codecs(device), device, av.CodecContext.create(codec, "r"))
+    pictures = []
+    for data, pts in received:
+        packet = av.Packet(data)
+        packet.pts = pts
+        pictures += decoder.decode(packet)
+    pictures += decoder.decode(av.Packet())
+    device.synchronize()
+    assert [picture.pts for picture in pictures] == [one.pts for one in expected]
+    for picture, one in zip(pictures, expected, strict=True):
+        np.testing.assert_array_equal(picture.buffer.luma, one.luma)
+    assert decoder.fallbacks == ()
+
+
 def test_reordered_pictures_that_nobody_announced_are_noticed(tmp_path: Path) -> None:
     device = CpuDevice()
     codecs = stand_in_codecs(device)

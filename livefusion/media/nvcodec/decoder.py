@@ -98,7 +98,7 @@ class NvdecDecoder:
             session.close()
 
     def _decode_on_gpu(self, packet: Any) -> Sequence[Any]:
-        pts, original = packet.pts, _copied(packet) if packet.is_keyframe else None
+        pts, original = packet.pts, _copied(packet) if self._is_key(packet) else None
         [packet] = self._in_annex_b(packet)
         pictures = [] if original is None else self._get_ready(original, packet)
         if self._software is not None:
@@ -108,9 +108,16 @@ class NvdecDecoder:
         self._note_time(pts)
         return [*pictures, *self._decode_with(self._session, packet, original)]
 
+    def _is_key(self, packet: Any) -> bool:
+        """Whether decoding can begin with a packet; outside of a container its parameter sets say so."""
+        return packet.is_keyframe or (self._filter is None and bool(self._parameters_of(packet)))
+
+    def _parameters_of(self, packet: Any) -> bytes:
+        return parameters_of(self._codec, bytes(memoryview(packet)[:HEAD_BYTES]))
+
     def _get_ready(self, original: Any, packet: Any) -> list[Any]:
         """Be ready for a key frame and what builds on it; the pictures that were still inside."""
-        parameters = parameters_of(self._codec, bytes(memoryview(packet)[:HEAD_BYTES]))
+        parameters = self._parameters_of(packet)
         refusal = self._moved
         layout = self._layout
         if layout is None or parameters not in (b"", self._parameters):
@@ -264,7 +271,9 @@ def _annex_b_filter(codec: str, stream: Any) -> Any:
 def _copied(packet: Any) -> Any:
     """The same packet again, since a filter takes the one that it is given."""
     twin = Packet(bytes(packet))
-    twin.pts, twin.dts, twin.time_base = packet.pts, packet.dts, packet.time_base
+    twin.pts, twin.dts = packet.pts, packet.dts
+    if packet.time_base is not None:
+        twin.time_base = packet.time_base
     twin.is_keyframe = packet.is_keyframe
     for side_data in packet.iter_sidedata():
         twin.set_sidedata(side_data)
