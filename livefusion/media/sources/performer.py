@@ -4,8 +4,6 @@ import logging
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from livefusion.core.events import Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
