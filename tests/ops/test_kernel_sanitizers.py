@@ -39,8 +39,8 @@ def sanitized(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_no_kernel_leaves_its_arrays() -> None:
     """One seed of each case on the twin, and all that borders are tried with."""
-    chosen = "(cuda and not 1-cuda) or test_kernel_borders"
-    done = sanitized("test_conformance.py", "test_kernel_borders.py", "-k", chosen)
+    chosen = "(cuda and not 1-cuda) or test_kernel_borders or test_kernel_mesh"
+    done = sanitized("test_conformance.py", "test_kernel_borders.py", "test_kernel_mesh.py", "-k", chosen)
     assert done.returncode == EXIT_OK, (done.stdout + done.stderr)[-4000:]
 
 

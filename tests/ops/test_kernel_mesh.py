@@ -1,0 +1,328 @@
+"""The kernels of meshes, colours and regions where it hurts: no area, out of sight, every border.
+
+They run on the host twin, and once more in ``test_kernel_sanitizers.py`` under the sanitizers.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from op_case import Arguments, body_of, picture
+from raster_oracle import drawing, faults
+
+from livefusion.ops.cuda.colour import LONGEST_LINE
+from livefusion.ops.registry import (
+    ADD_PLANE,
+    BLUR_REGION,
+    COLOUR_STATS,
+    COLOUR_TRANSFER,
+    FILL_REGION,
+    LIGHT_FIELD,
+    RASTER_UV,
+    SAMPLE_UV,
+    SCALE_ALPHA,
+    OperatorSpec,
+)
+from livefusion.testing.host_twin import compiler
+
+pytestmark = [
+    pytest.mark.unit,
+    pytest.mark.skipif(compiler() is None, reason="no C++ compiler for the host twin"),
+]
+
+Array = np.ndarray[Any, Any]
+
+thorough = settings(max_examples=60, deadline=None, derandomize=True)
+seeds = st.integers(0, 2**32 - 1)
+sides = st.integers(1, 40)
+even = st.integers(1, 20).map(lambda half: 2 * half)
+_UNTOUCHED = -77.0
+
+ordinary = st.floats(-8, 48, width=32)
+on_centres = st.integers(-3, 43).map(float)
+extreme = st.sampled_from((-1e6, -3000.0, -0.5, 0.0, 15.5, 16.0, 39.0, 3000.0, 1e6))
+places = st.one_of(ordinary, on_centres, extreme)
+
+
+def both(operator: OperatorSpec, arguments: Arguments) -> tuple[Arguments, Arguments]:
+    """The arguments after the reference and after the kernels."""
+    results = []
+    for kind in ("reference", "cuda"):
+        after = {
+            name: value.copy() if isinstance(value, np.ndarray) else value
+            for name, value in arguments.items()
+        }
+        body_of(operator, kind)(**after)
+        results.append(after)
+    return results[0], results[1]
+
+
+def largest_difference(operator: OperatorSpec, arguments: Arguments) -> float:
+    wanted, got = both(operator, arguments)
+    return max(
+        float(np.abs(wanted[name].astype(np.float64) - got[name]).max(initial=0)) for name in operator.writes
+    )
+
+
+def raster(mesh: Arguments, height: int, width: int) -> tuple[Array, Array]:
+    texels = np.full((height, width, 2), _UNTOUCHED, np.float32)
+    cover, zbuffer = np.full((2, height, width), 7, np.float32)
+    body_of(RASTER_UV, "cuda")(**mesh, map=texels, cover=cover, zbuffer=zbuffer)
+    return texels, cover
+
+
+def random_mesh(vertices: Array, triangles: Array, seed: int) -> Arguments:
+    rng, count = np.random.default_rng(seed), len(vertices)
+    return {
+        "vertices": vertices.astype(np.float32),
+        "depth": rng.choice(np.array([-5, 0, 0, 3, 40], np.float32), count),
+        "uv": rng.uniform(-2, 66, (count, 2)).astype(np.float32),
+        "weight": rng.uniform(-0.1, 1.1, count).astype(np.float32),
+        "triangles": triangles.astype(np.int32),
+    }
+
+
+@st.composite
+def meshes(draw: st.DrawFn) -> Arguments:
+    """A few vertices anywhere; triangles of any three of them, be they the same."""
+    vertices = draw(st.lists(st.tuples(places, places), min_size=3, max_size=12))
+    corner = st.integers(0, len(vertices) - 1)
+    triangles = draw(st.lists(st.tuples(corner, corner, corner), min_size=0, max_size=20))
+    return random_mesh(np.array(vertices), np.array(triangles).reshape(-1, 3), draw(seeds))
+
+
+@thorough
+@given(meshes(), sides, sides)
+def test_each_pixel_shows_the_nearest_triangle(mesh: Arguments, height: int, width: int) -> None:
+    texels, cover = raster(mesh, height, width)
+    assert not faults(drawing(mesh, height, width), texels, cover, _UNTOUCHED).any()
+
+
+@thorough
+@given(seeds, st.integers(200, 900))
+def test_many_triangles_are_drawn_in_turns(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    mesh = random_mesh(rng.uniform(-5, 45, (300, 2)), rng.integers(0, 300, (count, 3)), seed)
+    texels, cover = raster(mesh, 33, 18)
+    assert not faults(drawing(mesh, 33, 18), texels, cover, _UNTOUCHED).any()
+
+
+@pytest.mark.parametrize(("nearer", "shown"), [(None, 0), (599, 599), (300, 300), (1, 1)])
+def test_the_first_of_equals_wins_in_any_turn(nearer: int | None, shown: int) -> None:
+    """600 times the same triangle, each with a texel of its own; one may be nearer."""
+    corners = np.array([[-50, -50], [100, -50], [-50, 100]], np.float32)
+    number = np.repeat(np.arange(600, dtype=np.float32), 3)
+    mesh = {
+        "vertices": np.tile(corners, (600, 1)),
+        "depth": np.where(number == (-1 if nearer is None else nearer), 1, 2).astype(np.float32),
+        "uv": np.stack([number, number], axis=1),
+        "weight": np.ones(1800, np.float32),
+        "triangles": np.arange(1800, dtype=np.int32).reshape(600, 3),
+    }
+    texels, cover = raster(mesh, 17, 17)
+    assert (texels == shown).all()
+    assert (cover == 1).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38, -3e38])
+def test_a_vertex_at_no_place_spoils_its_own_triangles_only(bad: float) -> None:
+    mesh = random_mesh(np.array([[0, 0], [30, 0], [0, 30], [bad, 5]]), np.array([[0, 1, 3], [0, 1, 2]]), 1)
+    lone = mesh | {"triangles": mesh["triangles"][1:]}
+    for drawn, wanted in zip(raster(mesh, 20, 20), raster(lone, 20, 20), strict=True):
+        assert np.array_equal(drawn, wanted)
+
+
+@pytest.mark.parametrize("far", [(10.3, 7.9), (411.1, 777.7), (-1e6, 123456.7), (3.3e7, 1.7e7)])
+def test_a_triangle_with_two_equal_corners_is_not_drawn(far: tuple[float, float]) -> None:
+    mesh = random_mesh(np.array([(0.3, 0.7), far, far]), np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0]]), 1)
+    assert (raster(mesh, 40, 40)[1] == 0).all()
+
+
+def test_a_triangle_of_vertices_that_do_not_exist_is_left_out() -> None:
+    mesh = random_mesh(np.array([[0, 0], [30, 0], [0, 30]]), np.array([[0, 1, 3], [-1, 0, 1], [0, 1, 2]]), 1)
+    assert (raster(mesh, 9, 9)[1] > 0).any()
+    assert (raster(mesh | {"triangles": mesh["triangles"][:2]}, 9, 9)[1] == 0).all()
+
+
+@thorough
+@given(seeds, sides, sides, st.integers(2, 9), st.integers(2, 9), st.sampled_from((1.0, 40.0, 1e9, np.inf)))
+def test_texels_of_any_map(seed: int, height: int, width: int, rows: int, columns: int, reach: float) -> None:
+    rng = np.random.default_rng(seed)
+    arguments = {
+        "map": (rng.uniform(-1, 1, (height, width, 2)) * reach).astype(np.float32),
+        "cover": rng.choice(np.array([0, 0.002, 0.5, 1], np.float32), (height, width)),
+        "texture": rng.integers(0, 256, (rows, columns, 4), np.uint8),
+        "patch": rng.integers(0, 256, (height, width, 4), np.uint8),
+    }
+    wanted, got = (after["patch"].astype(int) for after in both(SAMPLE_UV, arguments))
+    edge = (wanted[..., 3] == 0) != (got[..., 3] == 0)  # all or nothing, by the rounding of alpha
+    assert np.abs(wanted - got)[~edge].max(initial=0) <= 1
+    assert np.maximum(wanted, got)[edge][:, 3].max(initial=0) <= 1
+
+
+def test_a_texture_without_neighbours_is_refused() -> None:
+    pixels = np.zeros((4, 4, 4), np.uint8)
+    with pytest.raises(ValueError, match="neighbours"):
+        body_of(SAMPLE_UV, "cuda")(
+            map=np.zeros((4, 4, 2), np.float32),
+            cover=np.zeros((4, 4), np.float32),
+            texture=pixels[:1],
+            patch=pixels,
+        )
+
+
+def patch_of(rng: np.random.Generator, height: int, width: int) -> Array:
+    """Pixels of noise that are clear, faint or firm, in areas."""
+    patch = rng.integers(0, 256, (height, width, 4), np.uint8)
+    alphas = rng.choice(np.array([0, 3, 229, 230, 255], np.uint8), (-(-height // 6), -(-width // 6)))
+    patch[..., 3] = alphas.repeat(6, axis=0).repeat(6, axis=1)[:height, :width]
+    patch[:, 1::2, 3] -= patch[:, 1::2, 3] == 230  # a mean of 229.5 is firm, too
+    return patch
+
+
+def stats_of(rng: np.random.Generator) -> Array:
+    return rng.uniform(1, 160, (3, 4)).astype(np.float32)
+
+
+@thorough
+@given(seeds, even, even, even, even, st.sampled_from((0.0, 0.5, 0.85)))
+def test_colours_are_measured_in_any_corner(
+    seed: int, height: int, width: int, right: int, below: int, momentum: float
+) -> None:
+    """The patch is at the left, at the top, or as far from there as the picture is larger."""
+    rng = np.random.default_rng(seed)
+    arguments = picture(rng, width + right, height + below) | {
+        "patch": patch_of(rng, height, width),
+        "x": int(rng.choice([0, right])),
+        "y": int(rng.choice([0, below])),
+        "momentum": momentum,
+        "stats": stats_of(rng),
+        "cells": np.full((-(-height // 8), -(-width // 8), 7), np.nan, np.float32),
+    }
+    assert largest_difference(COLOUR_STATS, arguments) <= 1e-3
+
+
+@pytest.mark.parametrize(("x", "y"), [(-10, -4), (70, 50), (-2, 60), (400, 400), (-400, 2)])
+def test_what_lies_outside_the_picture_is_not_measured(x: int, y: int) -> None:
+    rng = np.random.default_rng(0)
+    patch, planes = patch_of(rng, 30, 40), picture(rng, 80, 60)
+    patch[..., 3] = 255
+    stats, cells = stats_of(rng), np.full((4, 5, 7), np.nan, np.float32)
+    body_of(COLOUR_STATS, "cuda")(**planes, patch=patch, x=x, y=y, momentum=0.0, stats=stats, cells=cells)
+    inside = max(0, min(80, x + 40) - max(0, x)) * max(0, min(60, y + 30) - max(0, y))
+    assert cells[..., 0].sum() == inside / 4
+
+
+@pytest.mark.parametrize("size", [(1080, 1920), (2160, 2160)])
+def test_statistics_of_large_patches_lose_no_digits(size: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    patch = np.full((*size, 4), (255, 3, 128, 255), np.uint8)
+    patch[: size[0] // 2, :, 0] = 253
+    arguments = picture(rng, size[1], size[0]) | {
+        "patch": patch,
+        "x": 0,
+        "y": 0,
+        "momentum": 0.0,
+        "stats": stats_of(rng),
+        "cells": np.full((-(-size[0] // 8), -(-size[1] // 8), 7), np.nan, np.float32),
+    }
+    assert largest_difference(COLOUR_STATS, arguments) <= 1e-3
+
+
+@thorough
+@given(seeds, st.integers(1, 45), st.integers(1, 45), st.integers(1, 60))
+def test_light_of_any_grid(seed: int, rows: int, columns: int, radius: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = rng.uniform(0, 4000, (rows, columns, 7)).astype(np.float32)
+    cells[..., 0] = rng.uniform(0, 16, (rows, columns))
+    cells *= rng.choice([0, 1], (rows, columns, 1)).astype(np.float32)
+    light = np.full((rows, columns, 3), np.nan, np.float32)
+    arguments = {"cells": cells, "stats": stats_of(rng), "radius": radius, "light": light}
+    wanted, got = (after["light"] for after in both(LIGHT_FIELD, arguments))
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=2e-2)
+
+
+def test_light_of_a_face_that_fills_2160p() -> None:
+    rng = np.random.default_rng(0)
+    cells = np.repeat(rng.uniform(0, 16, (270, 270, 1)), 7, axis=2).astype(np.float32)
+    cells[..., 1:] *= rng.uniform(90, 160, (270, 270, 6)).astype(np.float32)
+    light = np.zeros((270, 270, 3), np.float32)
+    arguments = {"cells": cells, "stats": stats_of(rng), "radius": 35, "light": light}
+    assert largest_difference(LIGHT_FIELD, arguments) <= 2e-3
+
+
+@pytest.mark.parametrize("shape", [(1, LONGEST_LINE + 1), (LONGEST_LINE + 1, 1), (1, LONGEST_LINE)])
+def test_lines_that_do_not_fit_are_refused(shape: tuple[int, int]) -> None:
+    arguments = {
+        "cells": np.zeros((*shape, 7), np.float32),
+        "stats": np.ones((3, 4), np.float32),
+        "radius": 9,
+        "light": np.full((*shape, 3), np.nan, np.float32),
+    }
+    if max(shape) > LONGEST_LINE:
+        with pytest.raises(ValueError, match="1024"):
+            body_of(LIGHT_FIELD, "cuda")(**arguments)
+    else:
+        body_of(LIGHT_FIELD, "cuda")(**arguments)
+        assert (arguments["light"] == 0).all()
+
+
+@thorough
+@given(seeds, sides, sides, st.floats(0, 1))
+def test_colours_change_alike(seed: int, height: int, width: int, strength: float) -> None:
+    rng = np.random.default_rng(seed)
+    arguments = {
+        "patch": patch_of(rng, height, width),
+        "stats": stats_of(rng),
+        "light": rng.uniform(-300, 300, (-(-height // 8), -(-width // 8), 3)).astype(np.float32),
+        "strength": strength,
+    }
+    wanted, got = (after["patch"].astype(int) for after in both(COLOUR_TRANSFER, arguments))
+    assert np.abs(wanted - got).max() <= 1
+    assert (wanted != got).mean() <= 0.01 + 1 / wanted.size
+
+
+@thorough
+@given(st.one_of(st.floats(0, 1), st.integers(0, 100).map(lambda percent: percent / 100)))
+def test_every_alpha_is_scaled_exactly(factor: float) -> None:
+    patch = np.arange(256, dtype=np.uint8).repeat(4).reshape(4, 64, 4)
+    assert largest_difference(SCALE_ALPHA, {"patch": patch, "factor": factor}) == 0
+
+
+boxes = st.fixed_dictionaries(
+    {
+        "x": st.integers(-20, 24).map(lambda half: 2 * half),
+        "y": st.integers(-20, 24).map(lambda half: 2 * half),
+        "width": st.integers(0, 30).map(lambda half: 2 * half),
+        "height": st.integers(0, 30).map(lambda half: 2 * half),
+    }
+)
+
+
+@thorough
+@given(seeds, even, even, boxes, st.integers(1, 20), st.integers(0, 5).map(lambda half: 2 * half))
+def test_any_box_is_blurred(
+    seed: int, width: int, height: int, box: dict[str, int], cells: int, feather: int
+) -> None:
+    planes = picture(np.random.default_rng(seed), width, height)
+    assert largest_difference(BLUR_REGION, planes | box | {"cells": cells, "feather": feather}) <= 1
+
+
+@thorough
+@given(seeds, even, even, boxes)
+def test_any_box_is_filled(seed: int, width: int, height: int, box: dict[str, int]) -> None:
+    planes = picture(np.random.default_rng(seed), width, height)
+    assert largest_difference(FILL_REGION, planes | box | {"yuv": (0, 99, 255)}) == 0
+
+
+@thorough
+@given(seeds, sides, sides, sides, sides, st.integers(-45, 45), st.integers(-45, 45))
+def test_a_plane_is_added_anywhere(
+    seed: int, width: int, height: int, across: int, down: int, x: int, y: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    luma = rng.integers(0, 256, (height, width), np.uint8)
+    delta = rng.integers(-128, 128, (down, across)).astype(np.int8)
+    assert largest_difference(ADD_PLANE, {"luma": luma, "delta": delta, "x": x, "y": y}) == 0
