@@ -1,6 +1,10 @@
 """doctor: each state of a machine gets its line and its remedy."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -56,30 +60,91 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (finding.state, finding.detail) == (State.BROKEN, "av missing")
 
 
+FOUND = {"release": "580.95.05", "driver": [13, 0], "devices": [GPU]}
+OLD_GPU = GPU | {"name": "NVIDIA B", "compute": [7, 0]}
+
+
 @pytest.mark.parametrize(
-    ("answer", "gpu_runtime", "state", "text"),
+    ("answer", "findings"),
     [
-        ({"error": "no NVIDIA driver (libcuda.so.1 is not there)"}, None, State.LACKING, "no NVIDIA driver"),
-        ({"driver": [13, 0], "devices": []}, None, State.LACKING, "no GPU"),
         (
-            {"driver": [13, 0], "devices": [GPU]},
-            None,
-            State.LACKING,
-            "NVIDIA A (16 GB, sm_89), driver for CUDA 13.0",
+            {"error": "no NVIDIA driver (libcuda.so.1 is not there)"},
+            [("CUDA", State.LACKING, "no NVIDIA driver (libcuda.so.1 is not there)")],
         ),
-        ({"driver": [13, 0], "devices": [GPU, GPU]}, "1.31", State.OK, "NVIDIA A (16 GB, sm_89), NVIDIA A"),
+        (FOUND | {"devices": []}, [("CUDA", State.LACKING, "the driver is there, but no GPU")]),
+        (
+            FOUND,
+            [
+                ("NVIDIA driver", State.OK, "580.95.05, for CUDA up to 13.0"),
+                ("GPU cuda:0", State.OK, "NVIDIA A, 16 GB, compute capability 8.9"),
+            ],
+        ),
+        (
+            {"release": "535.104", "driver": [12, 2], "devices": [GPU, OLD_GPU]},
+            [
+                ("NVIDIA driver", State.LACKING, "535.104, for CUDA up to 12.2: too old for CUDA 13"),
+                ("GPU cuda:0", State.OK, "NVIDIA A, 16 GB, compute capability 8.9"),
+                ("GPU cuda:1", State.LACKING, "NVIDIA B, 16 GB, compute capability 7.0: too old"),
+            ],
+        ),
+        (
+            FOUND | {"release": "", "devices": [OLD_GPU | {"compute": [7, 5]}]},
+            [
+                ("NVIDIA driver", State.OK, "release unknown, for CUDA up to 13.0"),
+                ("GPU cuda:0", State.OK, "NVIDIA B, 16 GB, compute capability 7.5"),
+            ],
+        ),
+        (
+            FOUND | {"release": "", "driver": [12, 9]},
+            [
+                ("NVIDIA driver", State.LACKING, "release unknown, for CUDA up to 12.9: too old for CUDA 13"),
+                ("GPU cuda:0", State.OK, "NVIDIA A, 16 GB, compute capability 8.9"),
+            ],
+        ),
     ],
 )
-def test_cuda(
-    answer: dict[str, object],
-    gpu_runtime: str | None,
-    state: State,
+def test_driver_and_gpus(answer: dict[str, object], findings: list[tuple[str, State, str]]) -> None:
+    found = cuda.judge_cuda(answer)
+    assert [(one.name, one.state, one.detail) for one in found] == findings
+    assert all(bool(one.remedy) is (one.state is not State.OK) for one in found)
+
+
+ALL = {"cupy_cuda13x": "14", "onnxruntime_gpu": "1.31", "nvidia_dali_cuda130": "2.4", "PyNvVideoCodec": "2.2"}
+
+
+@pytest.mark.parametrize(
+    ("lacks", "has_gpu", "state", "text", "remedy"),
+    [
+        ([], True, State.OK, "cupy-cuda13x 14, onnxruntime-gpu 1.31, nvidia-dali-cuda130 2.4", ""),
+        ([], False, State.OK, "PyNvVideoCodec 2.2", ""),
+        (
+            ["onnxruntime_gpu", "PyNvVideoCodec"],
+            True,
+            State.LACKING,
+            "onnxruntime-gpu, PyNvVideoCodec missing; there is cupy-cuda13x 14, nvidia-dali-cuda130 2.4",
+            "uv sync --extra cuda",
+        ),
+        (list(ALL), True, State.LACKING, "PyNvVideoCodec missing", "uv sync --extra cuda"),
+        (["cupy_cuda13x"], False, State.LACKING, "cupy-cuda13x missing", cuda.CPU_IS_ENOUGH),
+        (list(ALL), False, None, "", ""),
+    ],
+)
+def test_packages_for_the_gpu(
+    lacks: list[str],
+    has_gpu: bool,
+    state: State | None,
     text: str,
+    remedy: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    install(monkeypatch, onnxruntime_gpu=gpu_runtime)
-    finding = cuda.judge_cuda(answer)
-    assert finding.state is state
+    monkeypatch.setattr(cuda.sys, "platform", "linux")
+    install(monkeypatch, **(ALL | dict.fromkeys(lacks)))
+    found = cuda.judge_packages(has_gpu)
+    if state is None:
+        assert found == []
+        return
+    [finding] = found
+    assert (finding.state, finding.remedy) == (state, remedy)
     assert text in finding.detail
 
 
@@ -98,7 +163,7 @@ def test_a_driver_that_hangs_or_crashes_does_not_take_doctor_along(
     child.write_text(script, encoding="utf-8")
     monkeypatch.setattr(cuda, "CHILD", child)
     monkeypatch.setattr(cuda, "PATIENCE", 0.5)
-    [finding] = cuda.find_cuda()
+    finding = cuda.find_cuda()[0]
     assert finding.state is State.LACKING
     assert text in finding.detail
 
@@ -192,3 +257,43 @@ def test_json_to_stdout_is_json_alone(
 def test_json_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "examine", lambda: [FINE])
     assert main(["doctor", "--json", str(tmp_path / "none" / "doctor.json")]) == 2
+
+
+CUDA_STUB = """
+int cuInit(unsigned flags) { return 0; }
+int cuDriverGetVersion(int *version) { *version = 13010; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuDeviceGet(int *device, int index) { *device = index; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { name[0] = 'X'; name[1] = 0; return 0; }
+int cuDeviceTotalMem_v2(unsigned long *bytes, int device) { *bytes = 1ul << 33; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) { *value = attribute - 70; return 0; }
+"""
+NVML_STUB = """
+int nvmlInit_v2(void) { return STATUS; }
+int nvmlSystemGetDriverVersion(char *text, unsigned length) { return __builtin_strcpy(text, "580.95") == 0; }
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("gcc") is None, reason="stubs need gcc and Linux")
+@pytest.mark.parametrize(("nvml", "release"), [(0, "580.95"), (9, ""), (None, "")])
+def test_the_driver_is_asked_through_its_own_libraries(
+    nvml: int | None, release: str, tmp_path: Path
+) -> None:
+    stubs = {"libcuda.so.1": CUDA_STUB}
+    if nvml is not None:
+        stubs["libnvidia-ml.so.1"] = NVML_STUB.replace("STATUS", str(nvml))
+    for name, code in stubs.items():
+        command = ["gcc", "-shared", "-fPIC", "-xc", "-", "-o", str(tmp_path / name)]
+        subprocess.run(command, input=code, text=True, check=True)
+    child = subprocess.run(
+        [sys.executable, "-I", str(cuda.CHILD)],
+        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(child.stdout) == {
+        "release": release,
+        "driver": [13, 1],
+        "devices": [{"name": "X", "memory": 2**33, "compute": [5, 6]}],
+    }

@@ -14,32 +14,58 @@ CHILD = Path(__file__).with_name("cuda_child.py")
 PATIENCE = 15.0
 """Seconds; a driver that wakes a sleeping GPU takes up to ten."""
 CPU_IS_ENOUGH = "nothing to do: the CPU does the main job"
+LEAST_RELEASE, LEAST_CUDA, LEAST_COMPUTE = 580, (13, 0), (7, 5)
+"""What the CUDA 13 packages need: R580, and a GPU of the Turing generation (sm_75)."""
+NEW_DRIVER = f"install NVIDIA's driver {LEAST_RELEASE} or newer; until then the CPU does the main job"
+OLD_GPU = f"CUDA 13 needs compute capability {LEAST_COMPUTE[0]}.{LEAST_COMPUTE[1]}: use --device cpu"
+PACKAGES = ("cupy-cuda13x", "onnxruntime-gpu", "nvidia-dali-cuda130", "PyNvVideoCodec")
+INSTALL = "uv sync --extra cuda"
 
 
 def find_cuda() -> list[Finding]:
-    """What the driver says, asked in a child process that may hang or crash."""
-    return [judge_cuda(_ask_driver())]
+    """What the driver says, asked in a child process that may hang or crash, and the packages for it."""
+    answer = _ask_driver()
+    return [*judge_cuda(answer), *judge_packages(has_gpu=bool(answer.get("devices")))]
 
 
-def judge_cuda(answer: Mapping[str, Any]) -> Finding:
-    """The finding behind the child's answer."""
+def judge_cuda(answer: Mapping[str, Any]) -> list[Finding]:
+    """The findings behind the child's answer: the driver, then each GPU."""
     if "error" in answer:
-        return Finding("CUDA", State.LACKING, str(answer["error"]), CPU_IS_ENOUGH)
+        return [Finding("CUDA", State.LACKING, str(answer["error"]), CPU_IS_ENOUGH)]
     if not answer["devices"]:
-        return Finding("CUDA", State.LACKING, "the driver is there, but no GPU", CPU_IS_ENOUGH)
-    names = ", ".join(map(_device, answer["devices"]))
-    detail = f"{names}, driver for CUDA {answer['driver'][0]}.{answer['driver'][1]}"
-    if version_of("onnxruntime-gpu") is None:
-        remedy = (
-            "this installation is the one for the CPU; that for the GPU is `uv run --extra cuda livefusion …`"
-        )
-        return Finding("CUDA", State.LACKING, detail, remedy)
-    return Finding("CUDA", State.OK, detail)
+        return [Finding("CUDA", State.LACKING, "the driver is there, but no GPU", CPU_IS_ENOUGH)]
+    gpus = [_gpu(index, device) for index, device in enumerate(answer["devices"])]
+    return [_driver(str(answer["release"]), tuple(answer["driver"])), *gpus]
 
 
-def _device(device: Mapping[str, Any]) -> str:
+def judge_packages(has_gpu: bool) -> list[Finding]:
+    """Whether the packages for the GPU are there; without a GPU and without any of them, nothing."""
+    versions = {name: version_of(name) for name in PACKAGES if sys.platform == "linux" or "dali" not in name}
+    there = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    missing = ", ".join(name for name, version in versions.items() if not version)
+    if not missing:
+        return [Finding("CUDA packages", State.OK, there)]
+    if not has_gpu and not there:
+        return []
+    detail = f"{missing} missing" + (f"; there is {there}" if there else "")
+    return [Finding("CUDA packages", State.LACKING, detail, INSTALL if has_gpu else CPU_IS_ENOUGH)]
+
+
+def _driver(release: str, cuda: tuple[int, ...]) -> Finding:
+    detail = f"{release or 'release unknown'}, for CUDA up to {cuda[0]}.{cuda[1]}"
+    major = release.partition(".")[0]
+    is_new = int(major) >= LEAST_RELEASE if major.isdecimal() else cuda >= LEAST_CUDA
+    if not is_new:
+        return Finding("NVIDIA driver", State.LACKING, f"{detail}: too old for CUDA 13", NEW_DRIVER)
+    return Finding("NVIDIA driver", State.OK, detail)
+
+
+def _gpu(index: int, device: Mapping[str, Any]) -> Finding:
     major, minor = device["compute"]
-    return f"{device['name']} ({device['memory'] / 2**30:.0f} GB, sm_{major}{minor})"
+    detail = f"{device['name']}, {device['memory'] / 2**30:.0f} GB, compute capability {major}.{minor}"
+    if (major, minor) < LEAST_COMPUTE:
+        return Finding(f"GPU cuda:{index}", State.LACKING, f"{detail}: too old", OLD_GPU)
+    return Finding(f"GPU cuda:{index}", State.OK, detail)
 
 
 def _ask_driver() -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Asks the NVIDIA driver what it has and prints it as JSON.
 
-Run in a process of its own, because a driver may hang or crash. It uses the
-driver's own library (CUDA driver API) alone, so that no package has to be installed.
+Run in a process of its own, because a driver may hang or crash. It uses the driver's own libraries (CUDA
+driver API, NVML) alone, so that no package has to be installed.
 """
 
 import ctypes
@@ -10,10 +10,15 @@ import sys
 
 COMPUTE_MAJOR, COMPUTE_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 NAME_LENGTH = 256
+RELEASE_LENGTH = 80  # NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 
 def main() -> int:
-    """Print ``{"driver": [12, 4], "devices": [{"name", "memory", "compute"}]}`` or ``{"error": …}``."""
+    """Print what is there, or ``{"error": …}``.
+
+    ``{"release": "580.95.05", "driver": [13, 0], "devices": [{"name", "memory", "compute"}]}``; the release
+    is empty if NVML does not tell it.
+    """
     library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
         driver = ctypes.CDLL(library)
@@ -27,7 +32,20 @@ def main() -> int:
     count = ctypes.c_int()
     driver.cuDeviceGetCount(ctypes.byref(count))
     devices = [_device(driver, index) for index in range(count.value)]
-    return _say({"driver": [version.value // 1000, version.value % 1000 // 10], "devices": devices})
+    supported = [version.value // 1000, version.value % 1000 // 10]
+    return _say({"release": _release(), "driver": supported, "devices": devices})
+
+
+def _release() -> str:
+    try:
+        nvml = ctypes.CDLL("nvml.dll" if sys.platform == "win32" else "libnvidia-ml.so.1")
+        if nvml.nvmlInit_v2():
+            return ""
+        text = ctypes.create_string_buffer(RELEASE_LENGTH)
+        status = nvml.nvmlSystemGetDriverVersion(text, RELEASE_LENGTH)
+    except (OSError, AttributeError):
+        return ""
+    return "" if status else text.value.decode(errors="replace")
 
 
 def _device(driver: ctypes.CDLL, index: int) -> dict[str, object]:
