@@ -1,6 +1,7 @@
 """From a name on the command line to a device, and the record of what was wanted and not to be had."""
 
 import ctypes
+import logging
 import re
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Protocol, runtime_checkable
 from livefusion.core.errors import DeviceError, SettingsError
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
+
+_log = logging.getLogger(__name__)
 
 _CUDA = re.compile(r"cuda(?::(\d+))?")
 _INSTALL_DRIVER = "install NVIDIA's driver 580 or newer, or use --device cpu"
@@ -95,9 +98,13 @@ def open_device(name: str, door: CudaDoor = _DOOR) -> Selection:
 
 
 def _open_best(door: CudaDoor) -> Selection:
+    if missing := door.missing():
+        return Selection(CpuDevice(), (Fallback("cuda", "cpu", missing),))
     try:
-        return Selection(_enter(door, 0))
+        return Selection(door.open(0))
     except DeviceError as error:
+        # Aloud: who has a driver counts on the GPU, and would wonder about the frame rate.
+        _log.warning("the CPU is used instead of the GPU: %s", error)
         return Selection(CpuDevice(), (Fallback("cuda", "cpu", error.problem),))
 
 

@@ -35,7 +35,7 @@ MOST_REFUSALS: Final = 3
 """So many other errors of a device within the window, and it is left; until then the supervisor's back-off
 is enough."""
 PICTURES, FEWER_PICTURES = 16, 12
-"""Pictures that a source may have under way. One output holds nine at most, each further one two more."""
+"""Pictures that a source may have under way; four slow outputs at once were seen to hold seven."""
 FEWER_FACES = 1
 """Faces that are swapped at once where memory is short; the safety policy covers the others."""
 

@@ -226,3 +226,18 @@ def test_a_crash_in_native_code_is_seen() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode < 0
     assert "Segmentation fault" in ended.stderr
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_a_gpu_that_is_asked_for_and_not_there_is_status_3_with_the_remedy(
+    device: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_library(name: str) -> None:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr("livefusion.devices.select.ctypes.CDLL", no_library)
+    assert main(["run", "-i", "performer:", "-o", "null:", "--device", device]) == 3
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "there is no NVIDIA driver here" in err
+    assert "or use --device cpu" in err

@@ -49,8 +49,11 @@ def test_what_is_there_is_no_fallback(name: str, got: str) -> None:
         (Door(gpus=0), "there is no cuda:0", [0]),
     ],
 )
-def test_auto_says_what_it_fell_back_from(machine: Door, reason: str, tried: list[int]) -> None:
+def test_auto_says_what_it_fell_back_from(
+    machine: Door, reason: str, tried: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
     selection = open_device("auto", machine.door)
+    assert len(caplog.records) == len(tried), "aloud only where there is a driver"
     (fallback,) = selection.fallbacks
     assert (fallback.wanted, fallback.got, selection.device.name) == ("cuda", "cpu", "cpu")
     assert reason in fallback.reason
