@@ -251,6 +251,27 @@ def test_one_failure_costs_the_pictures_up_to_the_next_key(tmp_path: Path) -> No
     assert source.fallbacks == ()
 
 
+def test_a_damaged_key_frame_of_another_size_costs_its_pictures_alone(tmp_path: Path) -> None:
+    device = CpuDevice()
+    parts = [write(tmp_path / f"{width}.ts", 6, Size(width, 48)) for width in (64, 96, 32)]
+    packets = []
+    for part in parts:
+        with av.open(str(part)) as container:
+            packets += [packet for packet in container.demux(video=0) if packet.size]
+    data = bytes(packets[6])
+    at = data.index(b"\x00\x00\x01\x65")  # the slice of the key frame; its parameter sets stay
+    packets[6] = av.Packet(data[: at + 5])
+    decoder = NvdecDecoder(stand_in_codecs(device), device, av.CodecContext.create("h264", "r"))
+    widths = []
+    for index, packet in enumerate(packets):
+        if 6 <= index < 12:
+            with pytest.raises(InputError):
+                decoder.decode(packet)
+        else:
+            widths += [picture.width for picture in decoder.decode(packet)]
+    assert widths == [64] * 6 + [32] * 6
+
+
 def test_repeated_failures_end_in_software(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(tmp_path / "a.mp4", options={**LOSSLESS_H264, "g": "4"})
     fails = frozenset(range(5, 99))

@@ -4,24 +4,20 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from av.bitstream import BitStreamFilterContext
 from av.error import FFmpegError
-from av.packet import Packet
 
 from livefusion.core.errors import DeviceError, InputError
 from livefusion.devices.device import Device
-from livefusion.devices.pool import DeviceBuffer, FramePool
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.layout import DevicePicture, Layout, siting_of
 from livefusion.media.decode.packets import SoftwareDecoder
+from livefusion.media.nvcodec.bitstream import Bitstream, copied
 from livefusion.media.nvcodec.codecs import Codecs
-from livefusion.media.nvcodec.parameters import HEAD_BYTES, parameters_of
 from livefusion.media.nvcodec.session import DecoderSession, Surface
-from livefusion.ops.registry import TURN_NV12
+from livefusion.media.nvcodec.slots import SurfaceSlots
 
 _log = logging.getLogger(__name__)
 
-_TO_ANNEX_B = {"h264": "h264_mp4toannexb", "hevc": "hevc_mp4toannexb"}
 _EIGHT_BIT_420 = frozenset({"yuv420p", "yuvj420p", "nv12"})
 _HELD_BACK = 20
 """Pictures that a decoder may give at once when it is drained: sixteen of the codec, four of its own."""
@@ -50,10 +46,10 @@ class NvdecDecoder:
         self._codec = str(context.codec.canonical_name)
         self._pictures = pictures + _HELD_BACK
         self._work = device.stream("decode")
-        self._filter = _annex_b_filter(self._codec, stream)
+        self._bitstream = Bitstream(self._codec, stream)
         self._software: SoftwareDecoder | None = None
         self._session: DecoderSession | None = None
-        self._pool: FramePool | None = None
+        self._slots: SurfaceSlots | None = None
         self._layout: Layout | None = None
         self._parameters = b""
         self._packets = 0
@@ -83,7 +79,7 @@ class NvdecDecoder:
             self.close()
         except DeviceError as error:
             _log.debug("NVDEC is left behind: %s", error)
-        self._pool, self._pictures = None, pictures + _HELD_BACK
+        self._slots, self._pictures = None, pictures + _HELD_BACK
         if device is self._device:
             self._work = device.stream("decode")
         else:
@@ -98,8 +94,8 @@ class NvdecDecoder:
             session.close()
 
     def _decode_on_gpu(self, packet: Any) -> Sequence[Any]:
-        pts, original = packet.pts, _copied(packet) if self._is_key(packet) else None
-        [packet] = self._in_annex_b(packet)
+        pts, original = packet.pts, copied(packet) if self._bitstream.is_key(packet) else None
+        packet = self._bitstream.convert(packet)
         pictures = [] if original is None else self._get_ready(original, packet)
         if self._software is not None:
             return [*pictures, *self._software.decode(original)]
@@ -108,16 +104,9 @@ class NvdecDecoder:
         self._note_time(pts)
         return [*pictures, *self._decode_with(self._session, packet, original)]
 
-    def _is_key(self, packet: Any) -> bool:
-        """Whether decoding can begin with a packet; outside of a container its parameter sets say so."""
-        return packet.is_keyframe or (self._filter is None and bool(self._parameters_of(packet)))
-
-    def _parameters_of(self, packet: Any) -> bytes:
-        return parameters_of(self._codec, bytes(memoryview(packet)[:HEAD_BYTES]))
-
     def _get_ready(self, original: Any, packet: Any) -> list[Any]:
         """Be ready for a key frame and what builds on it; the pictures that were still inside."""
-        parameters = self._parameters_of(packet)
+        parameters = self._bitstream.parameters(packet)
         refusal = self._moved
         layout = self._layout
         if layout is None or parameters not in (b"", self._parameters):
@@ -142,10 +131,12 @@ class NvdecDecoder:
         try:
             pictures = [*self._context.decode(key_packet), *self._context.decode(None)]
         except FFmpegError as error:
+            self.close()  # what follows builds on parameters that it has not seen
             raise InputError(f"a key frame is damaged ({error.strerror})") from error
         finally:
             self._context.flush_buffers()
         if not pictures:
+            self.close()
             raise InputError("a key frame has no picture in it")
         picture = pictures[0]
         layout = Layout.of_frame(picture, siting_of(self._codec))
@@ -163,10 +154,8 @@ class NvdecDecoder:
             )
         except DeviceError as error:
             return error.problem
-        if not layout.orientation.upright:
-            self._device.prepare(TURN_NV12)
-        if self._pool is None or self._pool.size != layout.size:
-            self._pool = FramePool(self._device, layout.size, limit=self._pictures)
+        if self._slots is None or self._slots.layout != layout:
+            self._slots = SurfaceSlots(self._device, self._work, layout, self._pictures)
         how = "four pictures late, since they are stored out of order" if self._reordered else "without delay"
         _log.info("%s of %s is decoded by NVDEC, %s", self._codec, layout.stored, how)
         return ""
@@ -202,37 +191,15 @@ class NvdecDecoder:
             self.close()
 
     def _keep(self, surfaces: Sequence[Surface]) -> list[Any]:
-        """Copies of surfaces, made on the decoder's stream before its next picture overwrites them."""
-        layout = self._layout
-        assert layout is not None, "a session has a layout"
+        """Copies of surfaces, put on the decoder's stream before its next picture overwrites them."""
+        if not surfaces:
+            return []
+        slots = self._slots
+        assert slots is not None, "a session has slots"
         return [
-            DevicePicture(
-                self._times.pop(surface.number, None), layout, self._copied_to_slot(surface, layout)
-            )
+            DevicePicture(self._times.pop(surface.number, None), slots.layout, slots.copy(surface))
             for surface in surfaces
         ]
-
-    def _copied_to_slot(self, surface: Surface, layout: Layout) -> DeviceBuffer:
-        assert self._pool is not None, "a session has a pool"
-        width, height = layout.stored.even.width, layout.stored.even.height
-        luma, chroma = surface.luma[:height, :width], surface.chroma[: height // 2, : width // 2]
-        if luma.shape != (height, width):
-            raise InputError(f"NVDEC gives a picture that is smaller than {layout.stored}")
-        buffer = self._pool.acquire(self._work)
-        try:
-            if layout.orientation.upright:
-                self._device.copy(buffer.luma, luma, self._work)
-                self._device.copy(buffer.chroma, chroma, self._work)
-            else:
-                turn = layout.orientation
-                arguments = {"luma": luma, "chroma": chroma}
-                arguments |= {"out_luma": buffer.luma, "out_chroma": buffer.chroma}
-                how = {"transpose": turn.transpose, "mirror_x": turn.mirror_x, "mirror_y": turn.mirror_y}
-                self._device.launch(TURN_NV12, arguments | how, self._work)
-        finally:
-            # The pool must hear of what is on the stream even if the rest of it could not be put there.
-            buffer = buffer.after(self._work.record())
-        return buffer
 
     def _note_time(self, pts: int | None) -> None:
         """Remember the time of a packet by its number, which its picture will carry."""
@@ -248,33 +215,3 @@ class NvdecDecoder:
             )
             self._reordered = True
         self._newest_pts = pts if self._newest_pts is None else max(pts, self._newest_pts)
-
-    def _in_annex_b(self, packet: Any) -> Sequence[Any]:
-        if self._filter is None:
-            return (packet,)
-        try:
-            parts: Sequence[Any] = self._filter.filter(packet)
-        except FFmpegError as error:
-            raise InputError(f"a packet is damaged ({error.strerror})") from error
-        if len(parts) != 1:
-            raise InputError("a packet has no picture in it")
-        return parts
-
-
-def _annex_b_filter(codec: str, stream: Any) -> Any:
-    """What puts start codes and parameter sets into the packets of a container that keeps them apart."""
-    if stream is None or codec not in _TO_ANNEX_B:
-        return None
-    return BitStreamFilterContext(_TO_ANNEX_B[codec], stream)
-
-
-def _copied(packet: Any) -> Any:
-    """The same packet again, since a filter takes the one that it is given."""
-    twin = Packet(bytes(packet))
-    twin.pts, twin.dts = packet.pts, packet.dts
-    if packet.time_base is not None:
-        twin.time_base = packet.time_base
-    twin.is_keyframe = packet.is_keyframe
-    for side_data in packet.iter_sidedata():
-        twin.set_sidedata(side_data)
-    return twin
