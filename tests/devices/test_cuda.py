@@ -329,6 +329,34 @@ def test_compiled_kernels_are_kept(tmp_path: Any) -> None:
     assert len(list((tmp_path / "kernels").iterdir())) == 1
 
 
+def test_prebuilt_kernels_are_loaded_if_they_are_of_this_source_and_for_this_gpu(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    from livefusion.devices.cuda import module
+    from livefusion.devices.kernels import source_digest
+
+    monkeypatch.setattr(module, "PREBUILT", tmp_path / "kernels.fatbin")
+    module.PREBUILT.write_bytes(b"prebuilt")
+    for digest, refused, wanted in (
+        ("of another source", False, [b"twin"]),
+        (source_digest(), False, [b"prebuilt"]),
+        (source_digest(), True, [b"prebuilt", b"twin"]),
+    ):
+        module.PREBUILT.with_suffix(".digest").write_text(digest)
+        cupy, images = HostCupy(), []
+        load = cupy.cuda.driver.moduleLoadData
+
+        def noted(image: bytes, load: Any = load, images: Any = images) -> Any:
+            images.append(image)
+            return load(image)
+
+        cupy.cuda.driver.moduleLoadData = noted
+        if refused:
+            cupy.fail("moduleLoadData", 209)
+        CudaDevice(cupy)
+        assert images == wanted
+
+
 def test_events_and_streams_are_used_again() -> None:
     cupy = HostCupy()
     device = CudaDevice(cupy)

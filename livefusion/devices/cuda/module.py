@@ -37,8 +37,14 @@ class KernelModule:
 
 def load_kernels(cupy: Any, capability: str) -> KernelModule:
     """The kernels for a compute capability such as ``90``. ``DeviceError`` if they cannot be compiled."""
-    image = _prebuilt() or _compiled(cupy, capability)
-    return KernelModule(cupy.cuda.driver, image)
+    driver = cupy.cuda.driver
+    prebuilt = _prebuilt()
+    if prebuilt is not None:
+        try:
+            return KernelModule(driver, prebuilt)
+        except driver.CUDADriverError as error:  # made before there was such a GPU
+            _log.info("the prebuilt kernels are not for sm_%s (%s)", capability, error)
+    return KernelModule(driver, _compiled(cupy, capability))
 
 
 def _prebuilt() -> bytes | None:
