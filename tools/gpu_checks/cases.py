@@ -1,0 +1,223 @@
+"""Arguments for every operator at the size of a live picture, with a face a third as high as the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.geometry import Affine, Region
+from livefusion.ops import registry
+from livefusion.ops.reference.colour import CELL
+from livefusion.ops.registry import OperatorSpec
+
+Arguments = dict[str, Any]
+SIZES = {"720p": (1280, 720), "1080p": (1920, 1080), "2160p": (3840, 2160)}
+_GRID = 22
+"""Vertices along a side of the mesh: 484 of them and 882 triangles, as many as a face has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An operator, its arguments at a size, and how far the GPU may be from NumPy.
+
+    A share of ``outliers`` may be farther: pixels on an edge fall to either side.
+    """
+
+    name: str
+    operator: OperatorSpec
+    make: Callable[[int, int, np.random.Generator], Arguments]
+    tolerance: float
+    outliers: float = 0.0
+
+
+def picture(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    """``luma`` and ``chroma`` of noise."""
+    return {
+        "luma": rng.integers(0, 256, (height, width), np.uint8),
+        "chroma": rng.integers(0, 256, (height // 2, width // 2, 2), np.uint8),
+    }
+
+
+def patch(height: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    """A square patch with soft, round alpha for a picture of that height."""
+    side = face_side(height)
+    pixels = rng.integers(60, 200, (side, side, 4), np.uint8)
+    y, x = np.mgrid[0:side, 0:side] / side - 0.5
+    pixels[..., 3] = np.clip((0.5 - np.hypot(x, y)) * 1000, 0, 255)
+    return pixels
+
+
+def face_side(height: int) -> int:
+    """Even side of the face's patch."""
+    return height // 3 & ~1
+
+
+def at_face(width: int, height: int) -> dict[str, int]:
+    """Even place of the face's patch."""
+    side = face_side(height)
+    return {"x": (width - side) // 4 * 2, "y": (height - side) // 4 * 2}
+
+
+def _warp(faces: int, dtype: type, crop: int) -> Callable[[int, int, np.random.Generator], Arguments]:
+    def make(width: int, height: int, rng: np.random.Generator) -> Arguments:
+        scale = crop / face_side(height)
+        middle = (crop / 2, crop / 2)
+        maps = [
+            Affine.similarity(scale, 0.2 * i, (width * (i + 1) / (faces + 1), height / 2), middle)
+            for i in range(faces)
+        ]
+        return picture(width, height, rng) | {
+            "out": np.zeros((faces, 3, crop, crop), dtype),
+            "matrices": maps,
+            "color": ColorInfo(),
+            "scale": 1 / 255,
+        }
+
+    return make
+
+
+def _letterbox(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    out = np.zeros((3, 192, 320), np.float32)
+    return picture(width, height, rng) | {"out": out, "color": ColorInfo()}
+
+
+def _to_rgb(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return picture(width, height, rng) | {
+        "rgb": np.zeros((height, width, 3), np.uint8),
+        "color": ColorInfo(),
+    }
+
+
+def _from_rgb(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    rgb = rng.integers(0, 256, (height, width, 3), np.uint8)
+    return picture(width, height, rng) | {"rgb": rgb, "color": ColorInfo()}
+
+
+def _scale(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    small = picture(width // 2 & ~1, height // 2 & ~1, rng)
+    out = {"out_luma": small["luma"], "out_chroma": small["chroma"]}
+    region = Region(0, 0, small["luma"].shape[1], small["luma"].shape[0])
+    return picture(width, height, rng) | out | {"region": region}
+
+
+def _turn(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    turned = picture(height, width, rng)
+    out = {"out_luma": turned["luma"], "out_chroma": turned["chroma"]}
+    return picture(width, height, rng) | out | {"transpose": True, "mirror_x": True}
+
+
+def _blend(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return picture(width, height, rng) | {"patch": patch(height, rng)} | at_face(width, height)
+
+
+def _region(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    side = face_side(height)
+    box = {"width": side, "height": side}
+    return picture(width, height, rng) | at_face(width, height) | box
+
+
+def _blur(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return _region(width, height, rng) | {"feather": 8}
+
+
+def _fill(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return _region(width, height, rng) | {"yuv": (16, 128, 128)}
+
+
+def _add(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    delta = rng.integers(-3, 4, (height, width)).astype(np.int8)
+    return {"luma": picture(width, height, rng)["luma"], "delta": delta, "x": 0, "y": 0}
+
+
+def mesh(height: int, rng: np.random.Generator) -> Arguments:
+    """A shaken grid of triangles over the face's patch, and the arrays that it is drawn into."""
+    side = face_side(height)
+    y, x = np.mgrid[0:_GRID, 0:_GRID].astype(np.float64) * (side / (_GRID - 1))
+    points = np.stack([x.ravel(), y.ravel()], axis=1)
+    cells = [row * _GRID + column for row in range(_GRID - 1) for column in range(_GRID - 1)]
+    corners = [t for i in cells for t in ((i, i + 1, i + _GRID), (i + 1, i + _GRID + 1, i + _GRID))]
+    count = _GRID * _GRID
+    return {
+        "vertices": (points + rng.normal(0, side / 200, points.shape)).astype(np.float32),
+        "depth": rng.normal(0, 5, count).astype(np.float32),
+        "uv": (points / side * 500 + 6).astype(np.float32),
+        "weight": rng.uniform(0.5, 1, count).astype(np.float32),
+        "triangles": np.array(corners, np.int32),
+        "map": np.zeros((side, side, 2), np.float32),
+        "cover": np.zeros((side, side), np.float32),
+        "zbuffer": np.zeros((side, side), np.float32),
+    }
+
+
+def _raster(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return mesh(height, rng)
+
+
+def _sample(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    side = face_side(height)
+    return {
+        "map": rng.uniform(-4, 516, (side, side, 2)).astype(np.float32),
+        "cover": rng.uniform(0, 1, (side, side)).astype(np.float32),
+        "texture": rng.integers(0, 256, (512, 512, 4), np.uint8),
+        "patch": patch(height, rng),
+    }
+
+
+def grids(height: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Shapes of ``cells`` and ``light`` for the face's patch."""
+    cells = -(-face_side(height) // CELL)
+    return (cells, cells, 7), (cells, cells, 3)
+
+
+def _stats(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    state = {"stats": np.full((3, 4), 100, np.float32), "cells": np.zeros(grids(height)[0], np.float32)}
+    return _blend(width, height, rng) | state | {"momentum": 0.85}
+
+
+def _light(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    arguments = _stats(width, height, rng)
+    registry.COLOUR_STATS.body("reference")(**arguments)
+    light = np.zeros(grids(height)[1], np.float32)
+    radius = max(1, face_side(height) // 60)
+    return {"cells": arguments["cells"], "stats": arguments["stats"], "radius": radius, "light": light}
+
+
+def _transfer(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    light = rng.uniform(-40, 40, grids(height)[1]).astype(np.float32)
+    stats = np.array([[100, 20, 120, 30]] * 3, np.float32)
+    return {"patch": patch(height, rng), "stats": stats, "light": light, "strength": 0.8}
+
+
+def _alpha(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return {"patch": patch(height, rng), "factor": 0.7}
+
+
+def _feather(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return {"patch": patch(height, rng), "radius": 6}
+
+
+CASES = [
+    Case("nv12_warp_norm 256 f32", registry.NV12_WARP_NORM, _warp(1, np.float32, 256), 0.001),
+    Case("nv12_warp_norm 128 f16", registry.NV12_WARP_NORM, _warp(1, np.float16, 128), 0.001),
+    Case("nv12_warp_norm 256 f32, 8 faces", registry.NV12_WARP_NORM, _warp(8, np.float32, 256), 0.001),
+    Case("letterbox_nv12", registry.LETTERBOX_NV12, _letterbox, 0.05),
+    Case("scale_nv12", registry.SCALE_NV12, _scale, 1),
+    Case("turn_nv12", registry.TURN_NV12, _turn, 0),
+    Case("nv12_to_rgb", registry.NV12_TO_RGB, _to_rgb, 1),
+    Case("rgb_to_nv12", registry.RGB_TO_NV12, _from_rgb, 1),
+    Case("blend_yuva", registry.BLEND_YUVA, _blend, 0),
+    Case("blur_region", registry.BLUR_REGION, _blur, 1),
+    Case("fill_region", registry.FILL_REGION, _fill, 0),
+    Case("add_plane", registry.ADD_PLANE, _add, 0),
+    Case("raster_uv", registry.RASTER_UV, _raster, 0.05, outliers=0.004),
+    Case("sample_uv", registry.SAMPLE_UV, _sample, 1),
+    Case("colour_stats", registry.COLOUR_STATS, _stats, 0.05),
+    Case("light_field", registry.LIGHT_FIELD, _light, 0.02),
+    Case("colour_transfer", registry.COLOUR_TRANSFER, _transfer, 1),
+    Case("scale_alpha", registry.SCALE_ALPHA, _alpha, 1),
+    Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
+]
