@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from livefusion.core.errors import GraphError, SettingsError
+from livefusion.core.errors import DeviceError, GraphError, SettingsError
 from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
@@ -240,20 +240,28 @@ class Pipeline:
         outputs = dict[str, Output]()
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
+                name = _unique(redact(text), outputs)
                 make = partial(make_sink, locator, input_files=ends.input_files)
-                outputs[_unique(redact(text), outputs)] = Output(
-                    partial(self._make_sink, make, output),
+                outputs[name] = Output(
+                    partial(self._make_sink, name, make, output),
                     restart=is_live(locator),
                     patience=patience_of(locator),
                 )
         for number, make_part in enumerate(self._parts.sinks):
-            outputs[_unique(f"part {number}", outputs)] = Output(partial(self._make_sink, make_part, output))
+            name = _unique(f"part {number}", outputs)
+            outputs[name] = Output(partial(self._make_sink, name, make_part, output))
         return outputs
 
     def _make_sink(
-        self, make: Callable[[Device, OutputFormat], PictureSink], output: OutputFormat
+        self, name: str, make: Callable[[Device, OutputFormat], PictureSink], output: OutputFormat
     ) -> PictureSink:
-        return make(self._recovery.device, output)
+        while True:
+            footing = self._recovery.footing
+            try:
+                return make(footing.device, output)
+            except DeviceError as error:
+                if not self._recovery.meet(name, error, footing):
+                    raise
 
 
 def _unique(name: str, taken: dict[str, Any]) -> str:

@@ -36,8 +36,9 @@ class Stage(Protocol, Generic[InT_contra, OutT_co]):
 
     ``open`` starts afresh and warms up, so that the first item takes no longer than the others. Events are
     not handled while the stage is down; after it was opened again it is given the last ``FormatChange`` and
-    the last ``SettingsSwap`` once more. A stage that holds an item longer than the stall limit is abandoned:
-    another instance takes its place on another thread, and what the first one gives back later is ignored.
+    the last ``SettingsSwap`` once more. ``Graph.renew`` has a stage that is well closed and opened in the
+    same way, but at once. A stage that holds an item longer than the stall limit is abandoned: another
+    instance takes its place on another thread, and what the first one gives back later is ignored.
     """
 
     def open(self, context: StageContext) -> None:

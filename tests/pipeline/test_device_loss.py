@@ -11,11 +11,14 @@ import pytest
 
 from livefusion.core.errors import DeviceError, LiveFusionError
 from livefusion.core.frame import Outcome
-from livefusion.core.settings import Pace, Settings
+from livefusion.core.settings import FaceSettings, Pace, Settings
 from livefusion.core.timing import NANOSECONDS
+from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
+from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
+from livefusion.pipeline import stages
 from livefusion.pipeline.assemble import Parts, Pipeline
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.chaos_run import threads_left
@@ -109,7 +112,8 @@ def play(
     finally:
         board.release()
         pipeline.stop()
-    return Show(pipeline.report(), judges[0], source, device, threads_left(before), error)
+    seen = judges[0] if judges else JudgeSink(CpuDevice(), source)
+    return Show(pipeline.report(), seen, source, device, threads_left(before), error)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -123,12 +127,37 @@ def test_the_first_lack_of_memory_costs_some_covered_pictures(point: str, reels:
     assert show.report["device"]["name"] == "fragile"
 
 
-def test_a_lack_of_memory_that_comes_again_ends_on_the_cpu(reels: Reels) -> None:
+class Builds:
+    """Notes what each analyse stage of a run is built with."""
+
+    def __init__(self) -> None:
+        self.devices: list[str] = []
+        self.max_faces: list[int] = []
+        self.known: list[int] = []
+
+    def __call__(self, device: Device, faces: FaceSettings, networks: Networks, **options: Any) -> Any:
+        self.devices.append(device.name)
+        self.max_faces.append(faces.max_faces)
+        self.known.append(len(options["known"]))
+        return build_analyse_stage(device, faces, networks, **options)
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> Builds:
+    builds = Builds()
+    monkeypatch.setattr(stages, "build_analyse_stage", builds)
+    return builds
+
+
+def test_a_lack_of_memory_that_comes_again_ends_on_the_cpu(reels: Reels, builds: Builds) -> None:
     points = ("landmarks", "upload", "render launch")
     show = play(reels, *(fails(point, Mishap.STARVED) for point in points))
     show.require_safe()
     assert len(show.source.struck) == 3
     assert show.steps == [("fragile", FREED), ("fragile", SAVED), ("fragile", "cpu")]
+    assert builds.devices == ["fragile", "fragile", "fragile", "cpu"]
+    assert builds.max_faces == [4, 4, 1, 4]
+    assert builds.known == [0, 1, 1, 1], "faces known before are still known"
     assert show.report["device"]["name"] == "cpu"
 
 
@@ -172,6 +201,8 @@ def test_a_picture_that_is_shown_again_may_be_gone_by_then(mishap: Mishap, reels
     [
         ("auto", "decode:stream", Mishap.LOST, ["cpu"]),
         ("auto", "analyse:nv12_warp_norm", Mishap.LOST, ["cpu"]),
+        ("auto", "part 0:stream", Mishap.LOST, ["cpu"]),
+        ("cuda", "part 0:stream", Mishap.LOST, None),
         ("auto", "render:raster_uv", Mishap.STARVED, [FREED, SAVED, "cpu"]),
         ("cuda", "render:raster_uv", Mishap.STARVED, None),
         ("cuda", "decode:stream", Mishap.LOST, None),
@@ -183,7 +214,7 @@ def test_at_the_start_only_auto_begins_elsewhere(
 ) -> None:
     board = FaultBoard()
     board.arm(work, mishap, times=math.inf)
-    show = play(reels, asked=asked, board=board)
+    show = play(reels, asked=asked, board=board, shares=work != "part 0:stream")
     if steps is None:
         assert isinstance(show.error, DeviceError)
         assert show.error.exit_status == 3
