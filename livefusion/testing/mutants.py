@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from livefusion.testing.sim_farm import SimFarm, Task
-from livefusion.testing.sim_graph import LIVE, Route, SimRun, same
+from livefusion.testing.sim_graph import SimRun
+from livefusion.testing.sim_route import Route
 from livefusion.testing.wait_sites import sites_in_source
 
 NOT_FOR_ORDER = {
@@ -41,7 +42,7 @@ def leave_out_places(farm: SimFarm, whole: Mapping[Route, SimRun]) -> list[Mutan
 
 
 def leave_out_each(
-    farm: SimFarm, whole: SimRun, note: Callable[[str], None], route: Route = LIVE
+    farm: SimFarm, route: Route, whole: SimRun, note: Callable[[str], None]
 ) -> tuple[int, list[str]]:
     """Each wait that orders anything, in turn: how many, and the places of those that nobody noticed."""
     # Their number differs a little from run to run, because slots of memory come back when threads let go.
@@ -64,7 +65,7 @@ def clue_of(run: SimRun, whole: SimRun) -> str:
         return run.races[0]
     if run.error:
         return run.error
-    return "" if same(run.pictures, whole.pictures) else "other pixels"
+    return "" if run.same(whole) else "other pixels"
 
 
 def unreached(mutants: Sequence[Mutant]) -> list[str]:

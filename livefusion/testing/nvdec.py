@@ -65,7 +65,10 @@ class StandInDecoder:
     def __del__(self) -> None:
         if hasattr(self, "_freed"):
             self._freed.set()
+            noted = getattr(self._module.device, "host_write", None)
             for surface in self._surfaces:
+                if noted is not None:
+                    noted(surface)
                 surface.fill(_FREED)
 
     def Decode(self, packet: "PacketData") -> list[StandInFrame]:  # noqa: N802 - its name there

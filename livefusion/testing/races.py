@@ -139,7 +139,12 @@ class MemoryLog:
         if array.size and self.knows(array):
             self._host_touches(array, seen, writes=False)
 
-    def host_wrote(self, array: Memory, seen: Clock) -> None:
+    def host_writes(self, array: Memory, seen: Clock) -> None:
+        """Note a race for each access to the array whose end is not among what the host has ``seen``."""
+        if array.size and self.knows(array):
+            self._host_touches(array, seen, writes=True)
+
+    def host_filled(self, array: Memory, seen: Clock) -> None:
         """Note what the host has done to pinned memory that is about to be copied to the device.
 
         If it holds something else than at its last copy, the host wrote, and races with each access whose end

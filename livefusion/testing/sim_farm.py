@@ -9,7 +9,8 @@ from functools import partial
 from multiprocessing import get_context
 from types import TracebackType
 
-from livefusion.testing.sim_graph import Route, SimRun, run_simulated
+from livefusion.testing.sim_graph import SimRun, run_simulated
+from livefusion.testing.sim_route import Route
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class SimDevice:
             source = src.copy()
             if self._log.knows(src):
                 source = src
-                self._log.host_wrote(src, self._seen_by_host)
+                self._log.host_filled(src, self._seen_by_host)
             work = partial(np.copyto, dst, source)
             self._put(work, stream, reads={"source": src}, writes={"target": dst}, name="copy")
 
@@ -181,6 +181,11 @@ class SimDevice:
         """Note that the host reads the array now."""
         with self.lock:
             self._log.host_reads(array, self._seen_by_host)
+
+    def host_write(self, array: Array) -> None:
+        """Note that the host writes into the array now, or frees it."""
+        with self.lock:
+            self._log.host_writes(array, self._seen_by_host)
 
     def synchronize(self) -> None:
         """Run everything."""

@@ -20,6 +20,10 @@ _PARSING = threading.Lock()
 _OTHER_RECEIVERS = {"_graph", "_interrupted"}
 
 
+FOREIGN = ":?"
+"""End of the name of a place that calls a stand-in for a library, which waits by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class WaitSite:
     """One call that waits: the ``index``-th of its function, in the order of the source."""
@@ -80,7 +84,7 @@ def _name_at(file: str, qualified: str, line: int) -> str:
     for site in sites_of(Path(file)):
         if site.function == function and site.line <= line <= site.end:
             return site.name
-    return f"{Path(file).relative_to(PACKAGE).as_posix()}:{function}:?"
+    return f"{Path(file).relative_to(PACKAGE).as_posix()}:{function}{FOREIGN}"
 
 
 def _calls(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.Call]]:

@@ -8,7 +8,8 @@ from livefusion.core.frame import Outcome
 from livefusion.devices.cpu import CpuDevice
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.mutants import NOT_FOR_ORDER, clue_of
-from livefusion.testing.sim_graph import LIVE, ROUTES, Route, run_graph, run_simulated, same
+from livefusion.testing.sim_graph import run_graph, run_simulated, same
+from livefusion.testing.sim_route import LIVE, ROUTES, Route
 from livefusion.testing.wait_sites import sites_in_source
 
 pytestmark = pytest.mark.unit
@@ -37,7 +38,7 @@ def test_every_order_gives_the_same_pictures_on_every_route(route: Route) -> Non
     assert (Outcome.SAFE in outcomes) == bool(route.fails)
     for run in runs:
         assert (run.races, run.error) == ((), "")
-        assert same(run.pictures, runs[0].pictures)
+        assert run.same(runs[0])
 
 
 def test_a_missing_wait_is_noticed() -> None:

@@ -2,9 +2,10 @@
 
 from livefusion.cli.bench.figure import Figure
 from livefusion.cli.bench.options import BenchOptions
-from livefusion.testing.mutants import Mutant, leave_out_each, leave_out_places
+from livefusion.testing.mutants import Mutant, clue_of, leave_out_each, leave_out_places
 from livefusion.testing.sim_farm import SimFarm, Task
-from livefusion.testing.sim_graph import FRAMES, LIVE, ROUTES, Route, SimRun, same
+from livefusion.testing.sim_graph import FRAMES, SimRun
+from livefusion.testing.sim_route import CHIP, ROUTES, Route
 
 SCENARIO = "device"
 SEEDS = 200
@@ -16,7 +17,7 @@ def measure(options: BenchOptions) -> list[Figure]:
         whole = dict(zip(ROUTES, farm.run(Task(route, 0) for route in ROUTES), strict=True))
         figures = _seeds(farm, whole, options)
         options.note("device: each wait left out in turn")
-        made, silent = leave_out_each(farm, whole[LIVE], options.note)
+        made, silent = leave_out_each(farm, CHIP, whole[CHIP], options.note)
         figures += [
             Figure(SCENARIO, "waits left out in turn", made, "", "> 0"),
             Figure(SCENARIO, "waits left out unnoticed", len(silent), "", "= 0"),
@@ -30,10 +31,11 @@ def _seeds(farm: SimFarm, whole: dict[Route, SimRun], options: BenchOptions) -> 
     options.note(f"device: {SEEDS} seeds of {FRAMES} frames along {len(ROUTES)} routes")
     identical = races = 0
     for task, run in zip(tasks, farm.run(tasks), strict=True):
-        identical += not run.error and same(run.pictures, whole[task.route].pictures)
+        clue = clue_of(run, whole[task.route])
+        identical += not clue
         races += len(run.races)
-        for race in run.races[:1]:
-            options.note(f"seed {task.seed} on route {task.route.name}: {race}")
+        if clue:
+            options.note(f"seed {task.seed} on route {task.route.name}: {clue}")
     return [
         Figure(SCENARIO, "seeds identical", identical, "", f"= {SEEDS}"),
         Figure(SCENARIO, "races", races, "", "= 0"),
