@@ -15,6 +15,10 @@ from livefusion.core.geometry import Size
 from livefusion.devices.device import Array, Device, Event, Stream
 
 
+_READY = 8
+"""Slots that a GPU's pool has from the start: as many pictures are under way in a graph that runs well."""
+
+
 @dataclass(eq=False, slots=True)
 class Slot:
     """Memory for one picture, and the work that must be over before somebody else may write into it."""
@@ -108,6 +112,7 @@ class DeviceBuffer:
 class FramePool:
     """Up to ``limit`` picture slots of one even size, allocated when first needed and then kept.
 
+    On a GPU, where that takes as long as a picture's work, most are allocated at once.
     ``limit`` covers the pictures that can be under way at once: one for each edge, stage and sink, and those
     a policy holds. Rows are padded to a multiple of ``row_alignment`` bytes. Several threads may share it.
     """
@@ -122,6 +127,9 @@ class FramePool:
         self._slots: list[Slot] = []
         self._free: deque[Slot] = deque()
         self._taking = threading.Lock()
+        if not device.shares_host_memory:
+            self._slots += [self._allocate(index) for index in range(min(limit, _READY))]
+            self._free.extend(self._slots)
 
     @property
     def size(self) -> Size:

@@ -153,3 +153,15 @@ def test_threads_never_share_a_slot() -> None:
         thread.join()
     assert not clashes
     assert pool.in_use == 0
+
+
+@pytest.mark.parametrize(("limit", "ready"), [(3, 3), (16, 8)])
+def test_a_gpu_has_its_slots_before_the_first_picture(limit: int, ready: int) -> None:
+    class Gpu(CpuDevice):
+        shares_host_memory = False
+
+    pool = FramePool(Gpu(), SIZE, limit=limit)
+    assert (pool.allocated, pool.in_use) == (ready, 0)
+    held = [acquire(pool) for _ in range(limit)]
+    assert (pool.allocated, pool.in_use) == (limit, limit)
+    assert sorted(buffer.slot for buffer in held) == list(range(limit))
