@@ -14,7 +14,6 @@ from livefusion.core.errors import OutOfMemoryError
 from livefusion.core.geometry import Size
 from livefusion.devices.device import Array, Device, Event, Stream
 
-
 _READY = 8
 """Slots that a GPU's pool has from the start: as many pictures are under way in a graph that runs well."""
 
