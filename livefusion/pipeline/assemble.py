@@ -19,6 +19,7 @@ from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
 from livefusion.media.formats import InputFormat, OutputFormat
+from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.ops.registry import LETTERBOX_NV12
@@ -116,6 +117,8 @@ class Pipeline:
         settings = self._settings
         # The first operator brings numba along, for a second: begin while the input and the face are read.
         run_beside(partial(self._recovery.device.prepare, LETTERBOX_NV12))
+        # On a GPU, what its video engines can do is asked in child processes, for a second or two.
+        run_beside(partial(open_codecs, self._recovery.device))
         ends = self._read_ends()
         pace = ends.pace(settings) if ends else settings.pace or Pace.FAST
         live = pace is Pace.REALTIME

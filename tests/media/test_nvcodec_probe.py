@@ -109,7 +109,7 @@ def test_a_child_may_do_what_it_likes(name: str, tmp_path: Path, monkeypatch: py
     child.write_text(script)
     monkeypatch.setattr(probe, "CHILD", child)
     monkeypatch.setattr(probe, "PATIENCE", 1.0 if name == "hangs" else 20.0)
-    capabilities = probe.probe_codecs.__wrapped__(0)
+    capabilities = probe._ask.__wrapped__(0)
     assert says in capabilities.no_decoder
     assert says in capabilities.no_encoder
 

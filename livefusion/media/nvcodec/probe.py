@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,9 +23,17 @@ _SMALLEST, _LARGEST = Size(2, 2), Size(4096, 4096)
 _NO_ENCODER = re.compile(r"Error code : [12]\b")
 
 
-@cache
+_asking = threading.Lock()
+
+
 def probe_codecs(gpu: int) -> Capabilities:
-    """What a GPU can do; asked once in the life of the process."""
+    """What a GPU can do; asked once in the life of the process, whoever of its threads comes first."""
+    with _asking:
+        return _ask(gpu)
+
+
+@cache
+def _ask(gpu: int) -> Capabilities:
     children = [_start("decode", gpu, *CODECS), _start("encode", gpu)]
     decoding, encoding = (_answers(child) for child in children)
     return judge_codecs(decoding, encoding)
