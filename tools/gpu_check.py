@@ -20,7 +20,7 @@ from typing import Any
 _ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "tools")]
 
-from gpu_checks import codec, glue, inventory, operators, paced, sanitizer, streams  # noqa: E402
+from gpu_checks import codec, glue, graph, inventory, operators, paced, sanitizer, streams  # noqa: E402
 from gpu_checks.machine import Machine  # noqa: E402
 from gpu_checks.sheet import Row, SkippedError, write  # noqa: E402
 
@@ -33,6 +33,7 @@ CHECKS = {
     "glue": glue.check,
     "codec": codec.check,
     "paced": paced.check,
+    "graph": graph.check,
     "sanitizer": sanitizer.check,
 }
 
