@@ -366,3 +366,9 @@ def test_events_and_streams_are_used_again() -> None:
         del stream
     assert cupy.calls["streamCreateWithFlags"] == 2
     assert cupy.calls["eventCreateWithFlags"] <= 2
+
+
+def test_host_memory_is_handed_out_as_it_is() -> None:
+    device = CudaDevice(HostCupy())
+    pinned = device.pinned((4,), np.uint8)
+    assert device.to_host(pinned) is pinned

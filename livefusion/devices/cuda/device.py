@@ -160,7 +160,12 @@ class CudaDevice:
             raise translated(error, name) from error
 
     def to_host(self, array: Array) -> npt.NDArray[Any]:
-        """A copy in host memory; waits for it. On the live path copy into ``pinned`` memory instead."""
+        """A copy in host memory; waits for it. On the live path copy into ``pinned`` memory instead.
+
+        What lies in host memory already is given as it is.
+        """
+        if type(array) is np.ndarray:
+            return array
         host: npt.NDArray[Any] = np.empty(array.shape, array.dtype)
         stream = self.stream("to host")
         self.copy(host, array, stream)
