@@ -12,8 +12,8 @@ class Patch:
 
     ``pixels`` is a (region.height, region.width, 4) uint8 array of the device: Y, Cb, Cr in the colour
     description of the frame (4:4:4), and alpha (0 keeps the frame, 255 replaces it). ``ready`` is the
-    device event after which it may be read. The pixels are valid until the engine's next ``swap`` for the
-    same track.
+    device event after which it may be read, None where what the caller's stream does next comes after it
+    anyway. The pixels are valid until the engine's next ``swap`` for the same track.
     """
 
     region: Region

@@ -33,9 +33,10 @@ def associate(seen: Corners, expected: Corners, threshold: float) -> Association
     """
     if not len(seen) or not len(expected):
         return Association([], list(range(len(seen))))
+    if len(seen) == 1 and len(expected) == 1:  # most frames: plain numbers take a tenth of the time
+        overlaps = _overlap(*seen[0].tolist(), *expected[0].tolist()) >= threshold
+        return Association([(0, 0)], []) if overlaps else Association([], [0])
     overlap = iou_matrix(seen, expected)
-    if overlap.size == 1:
-        return Association([(0, 0)], []) if overlap[0, 0] >= threshold else Association([], [0])
     near = overlap > threshold
     if near.sum(axis=0).max() == 1 and near.sum(axis=1).max() == 1:
         rows, columns = np.nonzero(near)
@@ -50,6 +51,15 @@ def associate(seen: Corners, expected: Corners, threshold: float) -> Association
     ]
     paired = {row for row, _ in pairs}
     return Association(pairs, [row for row in range(len(seen)) if row not in paired])
+
+
+def _overlap(  # noqa: PLR0917 - two boxes as left, top, right, bottom
+    a: float, b: float, c: float, d: float, left: float, top: float, right: float, bottom: float
+) -> float:
+    """Intersection over union of two boxes."""
+    common = max(min(c, right) - max(a, left), 0.0) * max(min(d, bottom) - max(b, top), 0.0)
+    union = (c - a) * (d - b) + (right - left) * (bottom - top) - common
+    return common / union if union > 0 else 0.0
 
 
 def _area(boxes: Corners) -> npt.NDArray[np.float64]:

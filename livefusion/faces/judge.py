@@ -30,19 +30,17 @@ class Judge:
     presence: float
     pose: PoseEstimator
 
-    def known_face(self, mesh: FaceMesh, expected: Box, size: Size) -> TrackState:
-        """What a mesh says of a face that was expected at a place."""
-        box = Box.around(mesh.landmarks)
+    def known_face(self, mesh: FaceMesh, box: Box, expected: Box, size: Size) -> TrackState:
+        """What a mesh, which fills ``box``, says of a face that was expected at a place."""
         if mesh.presence < NO_FACE or box.iou(expected) < _LEAST_OVERLAP:
             return TrackState.PREDICTED
         growth = box.area / expected.area if expected.area > 0 else 0.0
         if not 1 / _MOST_GROWTH < growth < _MOST_GROWTH:
             return TrackState.DOUBTFUL
-        return self.new_face(mesh, size)
+        return self.new_face(mesh, box, size)
 
-    def new_face(self, mesh: FaceMesh, size: Size) -> TrackState:
-        """What a mesh says of a face where none was known; never ``PREDICTED``."""
-        box = Box.around(mesh.landmarks)
+    def new_face(self, mesh: FaceMesh, box: Box, size: Size) -> TrackState:
+        """What a mesh, which fills ``box``, says of a face where none was known; never ``PREDICTED``."""
         visible = box.clipped(size).area / box.area if box.area > 0 else 0.0
         if mesh.presence < self.presence or visible < _LEAST_VISIBLE or box.width < _LEAST_WIDTH:
             return TrackState.DOUBTFUL

@@ -1,5 +1,6 @@
 """The motion model of SORT: one constant-velocity Kalman filter a box (Bewley et al., "SORT", ICIP 2016)."""
 
+import math
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -69,13 +70,14 @@ class BoxFilter:
     kept and done over afterwards, so the filter then is as if it had been there from the start.
     """
 
-    __slots__ = ("_born_at", "_filter", "_library", "_past")
+    __slots__ = ("_born_at", "_corners", "_filter", "_library", "_past")
 
     def __init__(self, corners: Corners, library: FilterLibrary = LIBRARY) -> None:
         self._library = library
         self._born_at = corners
         self._past: list[Corners | None] = []
         self._filter: Any = None
+        self._corners: Corners | None = None
         self._catch_up()
 
     def predict(self) -> None:
@@ -91,10 +93,12 @@ class BoxFilter:
         """The box as it is now believed to be; NaN if the filter has diverged."""
         if self._filter is None:
             return next((seen for seen in reversed(self._past) if seen is not None), self._born_at)
-        x, y, area, aspect = self._filter.x[:4, 0]
-        width = np.sqrt(area * aspect) if area * aspect >= 0 else np.nan
-        height = area / width if width else np.nan
-        return np.array([x - width / 2, y - height / 2, x + width / 2, y + height / 2])
+        if self._corners is None:
+            x, y, area, aspect = self._filter.x[:4, 0].tolist()
+            width = math.sqrt(area * aspect) if area * aspect >= 0 else math.nan
+            height = area / width if width else math.nan
+            self._corners = np.array([x - width / 2, y - height / 2, x + width / 2, y + height / 2])
+        return self._corners
 
     @property
     def velocity(self) -> tuple[float, float]:
@@ -106,6 +110,7 @@ class BoxFilter:
     def _do(self, step: Corners | None) -> None:
         """One step: a prediction, or the box that was seen."""
         self._past.append(step)
+        self._corners = None
         self._catch_up()
 
     def _catch_up(self) -> None:

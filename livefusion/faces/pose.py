@@ -39,10 +39,22 @@ class PoseEstimator:
 
     def __call__(self, landmarks: Landmarks) -> HeadPose:
         """The pose of (478, 3) landmarks."""
-        points = landmarks[RIGID].astype(np.float64)
-        left, _, right = np.linalg.svd((points - points.mean(axis=0)).T @ self._model)
-        mirror = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
-        return angles_of(left @ mirror @ right)
+        # The model is centred, so it does not matter where the points are.
+        return angles_of(nearest_rotation(landmarks[RIGID].astype(np.float64).T @ self._model))
+
+
+def nearest_rotation(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The (3, 3) rotation that a (3, 3) correlation of two point sets is nearest to (Kabsch, 1976)."""
+    left, _, right = np.linalg.svd(matrix)
+    if _is_mirrored(left @ right):
+        left[:, 2] = -left[:, 2]
+    rotation: npt.NDArray[np.float64] = left @ right
+    return rotation
+
+
+def _is_mirrored(matrix: npt.NDArray[np.float64]) -> bool:
+    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    return bool(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) < 0)
 
 
 def angles_of(rotation: npt.NDArray[np.float64]) -> HeadPose:

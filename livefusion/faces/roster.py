@@ -126,9 +126,10 @@ class Roster:
     def take(self, faces: list[Face], meshes: list[FaceMesh], size: Size) -> None:
         """What the landmark network found where the faces were expected."""
         for face, mesh in zip(faces, meshes, strict=True):
-            state = self.judge.known_face(mesh, face.expected, size)
+            box = Box.around(mesh.landmarks)
+            state = self.judge.known_face(mesh, box, face.expected, size)
             if state is not TrackState.PREDICTED:
-                self._sights.append(Sight(face, Box.around(mesh.landmarks), state, mesh))
+                self._sights.append(Sight(face, box, state, mesh))
         self._part_clashes()
 
     def explain(self, seen: tuple[FaceObservation, ...], seq: int, *, current: bool) -> list[Candidate]:
@@ -199,9 +200,10 @@ class Roster:
         if mesh is None:
             rejected = face is not None and face.rejected
             return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
-        state = self.judge.new_face(mesh, size) if settled else TrackState.DOUBTFUL
+        box = Box.around(mesh.landmarks)
+        state = self.judge.new_face(mesh, box, size) if settled else TrackState.DOUBTFUL
         if state is TrackState.SEEN:
-            return Sight(face, Box.around(mesh.landmarks), state, mesh, seen)
+            return Sight(face, box, state, mesh, seen)
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
         return Sight(
             face, seen.box, TrackState.DOUBTFUL, None, seen, rejected and not self._touches_a_face(seen.box)

@@ -1,5 +1,6 @@
 """SORT: simple online and real-time tracking (Bewley, Ge, Ott, Ramos and Upcroft, ICIP 2016)."""
 
+import math
 from itertools import count
 
 import numpy as np
@@ -81,7 +82,7 @@ class Sort:
         self._frames += 1
         for track in self._tracks:
             track.predict()
-        self._tracks = [track for track in self._tracks if np.isfinite(track.corners).all()]
+        self._tracks = [track for track in self._tracks if math.isfinite(sum(track.corners.tolist()))]
 
     def correct(self, boxes: Corners) -> list[SortTrack]:
         """Give each of the (n, 4) boxes to the track that expects it or a new one; the track of each box."""

@@ -1,8 +1,5 @@
 """The memory that meshes are drawn in: grown in steps, used again for every frame."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -59,11 +56,16 @@ class PatchMemory:
         return self._pixels[: pixels * 4].reshape(region.height, region.width, 4)
 
 
-@dataclass(slots=True)
 class _Slot:
-    host: tuple[npt.NDArray[Any], ...]
-    device: tuple[Array, ...]
-    used: Event | None = None
+    """One block on each side, so that one copy carries it all, and its parts."""
+
+    def __init__(self, device: Device) -> None:
+        size = 4 * VERTEX_COUNT
+        self.host: npt.NDArray[np.float32] = device.pinned((size,), np.float32)
+        self.device: Array = device.empty((size,), np.float32)
+        self.host_parts = _parts(self.host)
+        self.device_parts = _parts(self.device)
+        self.used: Event | None = None
 
 
 class VertexUpload:
@@ -72,14 +74,7 @@ class VertexUpload:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._next = 0
-        shapes: tuple[tuple[int, ...], ...] = ((VERTEX_COUNT, 2), (VERTEX_COUNT,), (VERTEX_COUNT,))
-        self._slots = [
-            _Slot(
-                tuple(device.pinned(shape, np.float32) for shape in shapes),
-                tuple(device.empty(shape, np.float32) for shape in shapes),
-            )
-            for _ in range(_STAGING_SLOTS)
-        ]
+        self._slots = [_Slot(device) for _ in range(_STAGING_SLOTS)]
 
     def send(
         self, mesh: npt.NDArray[np.float32], weight: npt.NDArray[np.float32], region: Region, stream: Stream
@@ -89,14 +84,19 @@ class VertexUpload:
         self._next = (self._next + 1) % len(self._slots)
         if slot.used is not None:
             slot.used.synchronize()
-        vertices, depth, weights = slot.host
+        vertices, depth, weights = slot.host_parts
         np.subtract(mesh[:, :2], (region.x, region.y), out=vertices, casting="same_kind")
         depth[:] = mesh[:, 2]
         weights[:] = weight
-        for target, source in zip(slot.device, slot.host, strict=True):
-            self._device.copy(target, source, stream)
+        self._device.copy(slot.device, slot.host, stream)
         slot.used = stream.record()
-        return slot.device[0], slot.device[1], slot.device[2]
+        return slot.device_parts
+
+
+def _parts(block: Array) -> tuple[Array, Array, Array]:
+    """(468, 2) vertices, (468,) depths and (468,) weights of a block."""
+    vertices, depth = 2 * VERTEX_COUNT, 3 * VERTEX_COUNT
+    return block[:vertices].reshape(VERTEX_COUNT, 2), block[vertices:depth], block[depth:]
 
 
 def _stepped(pixels: int) -> int:

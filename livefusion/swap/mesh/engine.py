@@ -55,7 +55,7 @@ class MeshEngine:
         self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
         self._lock = threading.Lock()
         self._warm: Event | None = None
-        self._drawn: Event | None = None
+        self._stream: Stream | None = None
 
     @property
     def name(self) -> str:
@@ -89,7 +89,8 @@ class MeshEngine:
     def warm_up(self) -> None:
         """Compile the operators by drawing one triangle, and pose a mesh once: LAPACK loads on first use."""
         stream, region = self._device.stream("warm-up"), Region(0, 0, 2, 2)
-        stream.wait(self._drawn)  # a stage that opens again after a failure may still be drawing
+        if self._stream is not None:  # a stage that opens again after a failure may still be drawing
+            stream.wait(self._stream.record())
         triangles = self._device.empty((1, 3), np.int32)
         self._device.copy(triangles, np.zeros((1, 3), np.int32), stream)
         level = to_levels(np.zeros((1024, 1024, 4), np.uint8), ColorInfo(), self._device, stream)[-1]
@@ -108,21 +109,28 @@ class MeshEngine:
         prepared = self._find(identity)
         mesh, weight = prepared.shape.onto(track.landmarks, settings.shape)
         shown = mesh[prepared.corners]
-        region = Region.covering(Box.around(shown), frame.size)
+        box = Box.around(shown)
+        region = Region.covering(box, frame.size)
         if region.empty:
             return None
         memory = self._memory(track.id)
-        memory.level = choose_level(float(np.ptp(shown[:, 0])), memory.level)
+        memory.level = choose_level(box.width, memory.level)
         level = self._levels(prepared, frame.color)[memory.level]
-        stream.wait(self._warm)
-        stream.wait(prepared.uploaded)
+        self._wait(prepared, stream)
+        posed = self._vertices.send(mesh, weight, region, stream)
         pixels = memory.view(region)
-        try:
-            posed = self._vertices.send(mesh, weight, region, stream)
-            self._draw(posed, prepared.triangles, level, pixels, stream)
-        finally:
-            self._drawn = stream.record()
-        return Patch(region, pixels, self._drawn)
+        self._draw(posed, prepared.triangles, level, pixels, stream)
+        return Patch(region, pixels)
+
+    def _wait(self, prepared: _Prepared, stream: Stream) -> None:
+        """Let the one stream that draws wait for what others made, once: waits cost time in each frame."""
+        self._stream = stream
+        if self._warm is not None:
+            stream.wait(self._warm)
+            self._warm = None
+        if prepared.uploaded is not None:
+            stream.wait(prepared.uploaded)
+            prepared.uploaded = None
 
     def _draw(
         self,

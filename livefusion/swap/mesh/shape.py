@@ -29,7 +29,7 @@ _OVAL_REACH = 0.15
 # A vertex whose normal has this much of it towards the viewer starts to show, and shows fully.
 _FACING = (0.18, 0.55)
 _NORMAL_ROUNDS = 8
-_INNER_LIPS = list(INNER_LIPS)
+_INNER_LIPS, _RIGID = list(INNER_LIPS), np.array(RIGID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,38 @@ class Pose:
         return mapped
 
 
-def fit_pose(source: npt.NDArray[np.floating], target: npt.NDArray[np.floating]) -> Pose:
-    """The similarity that carries (n, 3) points onto others with the least squared error.
+class PoseFit:
+    """Finds the similarity that carries (n, 3) points onto others with the least squared error.
 
     Umeyama, "Least-squares estimation of transformation parameters between two point patterns", PAMI 1991.
     """
-    origin, to = source.mean(axis=0, dtype=np.float64), target.mean(axis=0, dtype=np.float64)
-    a, b = source - origin, target - to
-    u, spread, vt = np.linalg.svd(b.T @ a)
-    signs = np.array([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
-    rotation = (u * signs) @ vt
-    scale = float(spread @ signs / np.square(a).sum())
-    return Pose(scale, rotation, origin, to)
+
+    def __init__(self, source: npt.NDArray[np.floating]) -> None:
+        self._origin: Doubles = source.mean(axis=0, dtype=np.float64)
+        self._centred: Doubles = source - self._origin
+        self._spread = float(np.square(self._centred).sum())
+
+    def __call__(self, target: npt.NDArray[np.floating]) -> Pose:
+        """The similarity onto ``target``."""
+        to = np.add.reduce(target, dtype=np.float64) / len(target)
+        # The source is centred, so it does not matter where the target is.
+        u, spread, vt = np.linalg.svd(target.T.astype(np.float64) @ self._centred)
+        rotation = u @ vt
+        largest, middle, least = spread.tolist()
+        if _determinant(rotation) < 0:
+            u[:, 2] = -u[:, 2]
+            rotation, least = u @ vt, -least
+        return Pose((largest + middle + least) / self._spread, rotation, self._origin, to)
+
+
+def fit_pose(source: npt.NDArray[np.floating], target: npt.NDArray[np.floating]) -> Pose:
+    """The similarity that carries (n, 3) points onto others with the least squared error."""
+    return PoseFit(source)(target)
+
+
+def _determinant(matrix: Doubles) -> float:
+    (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    return float(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
 
 
 @cache
@@ -114,7 +134,7 @@ class SourceShape:
 
     def __init__(self, shape: Floats) -> None:
         self._shape = shape
-        self._rigid = shape[list(RIGID)]
+        self._fit = PoseFit(shape[_RIGID])
         self._normals = broad_normals(shape)
 
     def onto(self, landmarks: Floats, share: float) -> tuple[Floats, Floats]:
@@ -125,11 +145,11 @@ class SourceShape:
         on the inner edge of the lips, so that the mouth opens into the performer's own without a seam.
         """
         performer = landmarks[:VERTEX_COUNT]
-        pose = fit_pose(self._rigid, performer[list(RIGID)])
+        pose = self._fit(performer[_RIGID])
         mixed = performer + (pose(self._shape) - performer) * (share * mix_falloff())
         towards = -(self._normals @ pose.rotation[2].astype(np.float32))
         hidden, full = _FACING
-        weight = np.clip((towards - hidden) / (full - hidden), 0, 1)
+        weight = np.minimum(np.maximum((towards - hidden) / (full - hidden), 0), 1)
         weight *= weight * (3 - 2 * weight)
         weight[_INNER_LIPS] = 0
         return mixed.astype(np.float32), weight.astype(np.float32)
