@@ -36,12 +36,15 @@ class _Pointer:
 
 
 class HostArray(npt.NDArray[Any]):
-    """A NumPy array that says where its memory lies as a CuPy array does."""
+    """A NumPy array that says where its memory lies as a CuPy array does, and as fast."""
 
     @property
     def data(self) -> Any:
         """With the address as ``ptr``."""
-        return _Pointer(self.ctypes.data)
+        pointer = self.__dict__.get("pointer")
+        if pointer is None:
+            pointer = self.__dict__["pointer"] = _Pointer(self.ctypes.data)
+        return pointer
 
 
 class UnownedMemory:
@@ -100,9 +103,15 @@ class HostCupy:
     """
 
     def __init__(
-        self, seed: int | None = None, *, gpus: int = 1, memory: int = 8 * GIGABYTE, capability: int = 90
+        self,
+        seed: int | None = None,
+        *,
+        gpus: int = 1,
+        memory: int = 8 * GIGABYTE,
+        capability: int = 90,
+        host: HostCuda | None = None,
     ) -> None:
-        self.host = HostCuda(seed)
+        self.host = host or HostCuda(seed)
         self.lock = threading.RLock()
         self.calls: dict[str, int] = {}
         self._failures: dict[str, list[int]] = {}

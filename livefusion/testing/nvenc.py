@@ -121,6 +121,17 @@ class StandInEncoder:
         return {"data": bytes(packet), "timestamp": self._count, "picture_type": picture_type}
 
 
+def encode_grey(size: Size) -> tuple[bytes, bytes]:
+    """A grey picture as a key frame, and the same again as none."""
+    context = _open_x264(size, 30)
+    frame = av.VideoFrame.from_ndarray(np.full((size.height * 3 // 2, size.width), 128, np.uint8), "nv12")
+    packets = []
+    for frame.pts in range(2):
+        packets += [bytes(packet) for packet in context.encode(frame)]
+    key, other = packets
+    return key, other
+
+
 def _open_x264(size: Size, fps: int) -> Any:
     context = av.CodecContext.create("libx264", "w")
     context.width, context.height, context.pix_fmt = size.width, size.height, "nv12"

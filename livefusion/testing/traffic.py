@@ -18,6 +18,8 @@ _NV12 = 1.5
 """Bytes of a pixel."""
 _TAPS = 12
 """Bytes of the four neighbours in NV12 whose mean is sampled."""
+_BATCHED = 4
+"""Axes of a tensor for several faces."""
 _CELL_SCRATCH = 2 * 16
 """Bytes a cell that the blur of the light field writes between rows and columns, and reads again."""
 
@@ -83,10 +85,17 @@ def _sizes(*arrays: Array) -> int:
 
 
 def _warp(a: Arguments) -> float:
-    out, height, width = a["out"], *a["luma"].shape
-    *_, rows, columns = out.shape if a.get("layout", "chw") == "chw" else out.shape[:-1]
-    read = sum(_sampled(matrix, columns, rows, Size(width, height)) for matrix in a["matrices"])
-    return read + out.nbytes * len(a["matrices"]) / (out.shape[0] if out.ndim == 4 else 1)
+    out: Array = a["out"]
+    size = _size(a["luma"])
+    rows, columns = out.shape[-2:] if a.get("layout", "chw") == "chw" else out.shape[-3:-1]
+    read = sum(_sampled(matrix, columns, rows, size) for matrix in a["matrices"])
+    faces = out.shape[0] if out.ndim == _BATCHED else 1
+    return read + float(out.nbytes) * len(a["matrices"]) / faces
+
+
+def _size(luma: Array) -> Size:
+    height, width = luma.shape
+    return Size(width, height)
 
 
 def _sampled(to_crop: Affine, columns: int, rows: int, size: Size) -> float:
@@ -104,15 +113,15 @@ def _raster(a: Arguments) -> float:
 
 
 def _sample(a: Arguments) -> float:
-    pixels = a["patch"].shape[0] * a["patch"].shape[1]
-    return _sizes(a["map"], a["cover"], a["patch"]) + min(a["texture"].nbytes, 4 * 4 * pixels)
+    # Its four channels are four bytes of each of four neighbours, or the whole texture if that is less.
+    texels = min(a["texture"].nbytes, 4 * a["patch"].nbytes)
+    return _sizes(a["map"], a["cover"], a["patch"]) + float(texels)
 
 
 def _under(a: Arguments) -> float:
     """Pixels of the picture under a patch."""
     height, width = a["patch"].shape[:2]
-    rows, columns = a["luma"].shape
-    return Box(a["x"], a["y"], width, height).clipped(Size(columns, rows)).area
+    return Box(a["x"], a["y"], width, height).clipped(_size(a["luma"])).area
 
 
 def _stats(a: Arguments) -> float:
@@ -121,7 +130,7 @@ def _stats(a: Arguments) -> float:
 
 def _light(a: Arguments) -> float:
     cells = a["cells"].shape[0] * a["cells"].shape[1]
-    return _sizes(a["cells"], a["light"]) + cells * _CELL_SCRATCH
+    return _sizes(a["cells"], a["light"]) + float(cells) * _CELL_SCRATCH
 
 
 def _blend(a: Arguments) -> float:
@@ -130,9 +139,8 @@ def _blend(a: Arguments) -> float:
 
 def _box(a: Arguments) -> float:
     grown = 2 * a.get("feather", 0)
-    rows, columns = a["luma"].shape
     left, top = a["x"] - grown / 2, a["y"] - grown / 2
-    return Box(left, top, a["width"] + grown, a["height"] + grown).clipped(Size(columns, rows)).area
+    return Box(left, top, a["width"] + grown, a["height"] + grown).clipped(_size(a["luma"])).area
 
 
 def _blur(a: Arguments) -> float:
@@ -144,7 +152,7 @@ def _fill(a: Arguments) -> float:
 
 
 def _add(a: Arguments) -> float:
-    return 3.0 * a["delta"].size
+    return 3.0 * int(a["delta"].size)
 
 
 _SPECIAL: dict[str, Callable[[Arguments], float]] = {
