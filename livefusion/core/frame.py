@@ -1,6 +1,6 @@
 """The frame that travels through the graph, and what becomes of it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -74,7 +74,18 @@ class Frame:
 
     def with_buffer(self, buffer: Buffer) -> "Frame":
         """The same frame with its pixels elsewhere or ready at another event."""
-        return replace(self, buffer=buffer)
+        # Not by dataclasses.replace, which takes 10 µs.
+        return Frame(
+            self.seq,
+            self.source_id,
+            self.ts,
+            self.captured_ns,
+            self.size,
+            self.color,
+            buffer,
+            self.epoch,
+            self.trace,
+        )
 
     def __repr__(self) -> str:
         return f"<Frame {self.seq} pts={self.ts.pts} {self.size} on {self.buffer.device}>"

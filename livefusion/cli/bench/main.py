@@ -56,7 +56,7 @@ def parser() -> CommandParser:
         "livefusion bench live --seconds 20 --json figures.json",
     )
     made.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="*", help="which; all that need not be named if none is"
+        "scenarios", metavar="SCENARIO", nargs="*", help="which; left out, all but the last and traffic"
     )
     made.add_argument("--seconds", type=float, default=60.0, help="length of each live run (60)")
     made.add_argument("--faults", type=int, default=1000, help="faults to inject in all (1000)")

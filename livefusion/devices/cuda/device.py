@@ -14,6 +14,7 @@ from livefusion.devices.cuda.nvtx import annotator
 from livefusion.devices.cuda.rows import rows_of
 from livefusion.devices.cuda.stream import CudaStream
 from livefusion.devices.device import Array, Operator, Stream, bytes_of, check_copy
+from livefusion.devices.kernel import address as address_of
 
 
 class CudaDevice:
@@ -102,14 +103,16 @@ class CudaDevice:
         if dst.size == 0:
             return
         own = self._own(stream)
-        to, source = rows_of(dst), rows_of(src)
         runtime = self._context.runtime
+        whole = dst.flags.c_contiguous and src.flags.c_contiguous
         try:
             self._context.enter()
             own.launcher.flush()
-            if to.whole and source.whole:
-                runtime.memcpyAsync(to.address, source.address, dst.nbytes, runtime.memcpyDefault, own.handle)
+            if whole:
+                to_address, source_address = address_of(dst), address_of(src)
+                runtime.memcpyAsync(to_address, source_address, dst.nbytes, runtime.memcpyDefault, own.handle)
             else:
+                to, source = rows_of(dst), rows_of(src)
                 to, source = to.split_like(source), source.split_like(to)
                 runtime.memcpy2DAsync(
                     to.address,
@@ -136,9 +139,10 @@ class CudaDevice:
             self._context.enter()
             with self._annotate(operator.name):
                 operator.body("cuda")(own.launcher, **arguments)
-            own.launcher.keep(arguments)
         except self._errors as error:
             raise translated(error, operator.name) from error
+        finally:
+            own.launcher.keep(arguments)  # a body that fails half-way has launched something too
 
     def run(
         self,
@@ -176,7 +180,7 @@ class CudaDevice:
         """Wait until every stream is empty."""
         try:
             self._context.enter()
-            self._context.runtime.deviceSynchronize()
+            self._context.synchronize()
         except self._errors as error:
             raise translated(error, "the wait for its work") from error
 

@@ -15,7 +15,8 @@ class KeyframeClock:
     def is_key(self, ts: Timestamp, *, wanted: bool) -> bool:
         """Whether a frame is to be a key frame, because it is wanted or due; all timestamps of one base."""
         last = self._last
-        due = last is None or (ts.pts - last.pts) * ts.time_base >= KEYFRAME_SECONDS
+        base = ts.time_base
+        due = last is None or (ts.pts - last.pts) * base.numerator >= KEYFRAME_SECONDS * base.denominator
         if wanted or due:
             self._last = ts
         return wanted or due

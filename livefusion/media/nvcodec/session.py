@@ -11,6 +11,9 @@ from livefusion.devices.device import Array, Device, Stream
 from livefusion.media.nvcodec.codecs import Codecs
 from livefusion.media.nvcodec.module import reason_of
 
+_MOST_SURFACES = 64
+"""Places that pictures were found at and may be found at again: a decoder has few."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
@@ -39,6 +42,7 @@ class DecoderSession:
         self._module = module = codecs.module
         latency = module.DisplayDecodeLatencyType
         self._reordered = reordered
+        self._adopted: dict[Any, Array] = {}
         # At the end of a picture the parser need not wait for the next one's start to know that it is whole.
         self._flag = 0 if reordered else int(module.VideoPacketFlag.ENDOFPICTURE)
         try:
@@ -80,6 +84,7 @@ class DecoderSession:
         """Wait until its memory is read, then give it back."""
         self._stream.synchronize()
         self._decoder = None
+        self._adopted.clear()
 
     def _run(self, packet: Any) -> Sequence[Surface]:
         try:
@@ -96,5 +101,10 @@ class DecoderSession:
 
     def _adopt(self, view: Any, *, axes: int) -> Array:
         """The memory that a view describes; that of luma has a third axis of length one."""
-        shape, strides = tuple(view["shape"])[:axes], tuple(view["strides"])[:axes]
-        return self._device.adopt(view["data"][0], shape, strides, view["typestr"])
+        place = view["data"][0], tuple(view["shape"])[:axes], tuple(view["strides"])[:axes], view["typestr"]
+        array = self._adopted.get(place)
+        if array is None:
+            if len(self._adopted) >= _MOST_SURFACES:
+                self._adopted.clear()
+            array = self._adopted[place] = self._device.adopt(*place)
+        return array

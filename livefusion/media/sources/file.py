@@ -10,7 +10,7 @@ from livefusion.core.errors import InputError, LiveFusionError
 from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.settings import Pace
-from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
+from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp, ticks_to_ns
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.decoder import FrameDecoder
@@ -195,7 +195,7 @@ class _Reading:
 
     def media_ns(self, stamp: Timestamp) -> int:
         """Nanoseconds of media time since the first picture."""
-        return round((stamp.pts - self._origin) * stamp.time_base * NANOSECONDS)
+        return ticks_to_ns(stamp.pts - self._origin, stamp.time_base)
 
     def describe(self, path: Path) -> InputFormat:
         """What the file delivers."""
