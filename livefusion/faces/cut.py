@@ -39,7 +39,7 @@ class CutDetector:
         last, self._last = self._last, thumbnail
         if last is None:
             return False
-        change = float(np.abs(thumbnail - last).mean())
+        change = cv2.norm(thumbnail, last, cv2.NORM_L1) / thumbnail.size
         cut = change > max(_LEAST_CHANGE, _TIMES_USUAL * self._usual) and not _same_structure(last, thumbnail)
         self._usual += (_MEMORY_OF_CUTS if cut else _MEMORY) * (change - self._usual)
         return cut

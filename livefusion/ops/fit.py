@@ -1,5 +1,7 @@
 """How a picture fits into another size: pure geometry, shared by those who shrink and those who map back."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from livefusion.core.geometry import Affine, Region, Size
@@ -10,6 +12,7 @@ def letterbox_scale(size: Size, out_size: Size) -> float:
     return min(out_size.width / size.width, out_size.height / size.height)
 
 
+@lru_cache(maxsize=64)
 def letterbox_size(size: Size, out_size: Size) -> Size:
     """The part of ``out_size``, from its top-left corner, that ``letterbox_nv12`` fills with the picture."""
     scale = letterbox_scale(size, out_size)

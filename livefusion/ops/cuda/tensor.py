@@ -8,6 +8,7 @@ from livefusion.ops.reference.warp import Layout, Order
 
 TENSOR = "Pqiiiiiffffff"
 """Codes of an ``LfTensor``."""
+_AXES = 3
 
 
 def tensor(out: Array, *, mean: Any, scale: Any, layout: Layout, order: Order) -> tuple[float, ...]:
@@ -15,19 +16,15 @@ def tensor(out: Array, *, mean: Any, scale: Any, layout: Layout, order: Order) -
 
     ``mean`` and ``scale`` are single numbers or three in the order of the output's channels.
     """
-    *batch, first, second, third = (stride // out.dtype.itemsize for stride in out.strides)
+    size, strides = out.dtype.itemsize, out.strides
+    first, second, third = strides[-3] // size, strides[-2] // size, strides[-1] // size
     channel, row, column = (first, second, third) if layout == "chw" else (third, first, second)
-    channels = (0, 1, 2) if order == "rgb" else (2, 1, 0)
+    batch = strides[0] // size if len(strides) > _AXES else 0
+    where = address(out), batch, column, row
     means, scales = _three(mean), _three(scale)
-    return (
-        address(out),
-        batch[0] if batch else 0,
-        column,
-        row,
-        *(channel * i for i in channels),
-        *(means[i] for i in channels),
-        *(scales[i] for i in channels),
-    )
+    if order == "rgb":
+        return (*where, 0, channel, 2 * channel, *means, *scales)
+    return (*where, 2 * channel, channel, 0, *means[::-1], *scales[::-1])
 
 
 def extent(out: Array, layout: Layout) -> tuple[int, int]:
