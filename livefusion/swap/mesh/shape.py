@@ -54,8 +54,8 @@ class PoseFit:
     """
 
     def __init__(self, source: npt.NDArray[np.floating]) -> None:
-        self._origin: Doubles = source.mean(axis=0, dtype=np.float64)
-        self._centred: Doubles = source - self._origin
+        self.origin: Doubles = source.mean(axis=0, dtype=np.float64)
+        self._centred: Doubles = source - self.origin
         self._spread = float(np.square(self._centred).sum())
 
     def __call__(self, target: npt.NDArray[np.floating]) -> Pose:
@@ -68,7 +68,7 @@ class PoseFit:
         if _determinant(rotation) < 0:
             u[:, 2] = -u[:, 2]
             rotation, least = u @ vt, -least
-        return Pose((largest + middle + least) / self._spread, rotation, self._origin, to)
+        return Pose((largest + middle + least) / self._spread, rotation, self.origin, to)
 
 
 def fit_pose(source: npt.NDArray[np.floating], target: npt.NDArray[np.floating]) -> Pose:
@@ -133,8 +133,8 @@ class SourceShape:
     """The mesh of an identity, ready to be posed onto a performer."""
 
     def __init__(self, shape: Floats) -> None:
-        self._shape = shape
         self._fit = PoseFit(shape[_RIGID])
+        self._centred = shape - self._fit.origin
         self._normals = broad_normals(shape)
 
     def onto(self, landmarks: Floats, share: float) -> tuple[Floats, Floats]:
@@ -146,7 +146,8 @@ class SourceShape:
         """
         performer = landmarks[:VERTEX_COUNT]
         pose = self._fit(performer[_RIGID])
-        mixed = performer + (pose(self._shape) - performer) * (share * mix_falloff())
+        posed = self._centred @ (pose.scale * pose.rotation.T) + pose.to
+        mixed = performer + (posed - performer) * (share * mix_falloff())
         towards = -(self._normals @ pose.rotation[2].astype(np.float32))
         hidden, full = _FACING
         weight = np.minimum(np.maximum((towards - hidden) / (full - hidden), 0), 1)
