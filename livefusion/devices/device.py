@@ -175,6 +175,8 @@ def bytes_of(shape: tuple[int, ...], dtype: npt.DTypeLike) -> int:
 
 
 def check_copy(dst: Array, src: Array) -> None:
-    """``ValueError`` unless both arrays have the same shape and dtype."""
+    """``ValueError`` unless both arrays have the same shape and dtype, and ``dst`` may be written."""
     if dst.shape != src.shape or dst.dtype != src.dtype:
         raise ValueError(f"cannot copy {src.dtype}{src.shape} into {dst.dtype}{dst.shape}")
+    if not getattr(dst.flags, "writeable", True):  # arrays of CuPy all are, and do not say so
+        raise ValueError("cannot copy into an array that is read-only")

@@ -15,6 +15,8 @@ Extent = tuple[int, int, int]
 
 VIEW = "Piiii"
 """Codes of an ``LfView``: address, bytes from row to row, width, height, channels."""
+MOST_BYTES = 4096
+"""Limit of CUDA for the arguments of a kernel."""
 _EXTENT = "@iiii"
 
 
@@ -35,6 +37,8 @@ class Kernel:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layout", struct.Struct(_EXTENT + self.codes))
+        if self.layout.size > MOST_BYTES:
+            raise ValueError(f"{self.name} takes {self.layout.size} bytes of arguments, not {MOST_BYTES}")
 
     def grid(self, extent: Extent) -> Extent:
         """Blocks along x, y and z for an extent."""
@@ -62,7 +66,11 @@ class Launcher(Protocol):
 def view(array: Array) -> tuple[int, int, int, int, int]:
     """The ``LfView`` of a (h, w) or (h, w, c) array whose pixels lie side by side in each row."""
     shape = array.shape
-    return address(array), array.strides[0], shape[1], shape[0], shape[2] if len(shape) == 3 else 1
+    try:  # as ``address`` does, without the call: two dozen views are taken for a frame
+        pointer = array.data.ptr
+    except AttributeError:
+        pointer = array.ctypes.data
+    return pointer, array.strides[0], shape[1], shape[0], shape[2] if len(shape) == 3 else 1
 
 
 def address(array: Array) -> int:

@@ -28,7 +28,7 @@ class Slot:
     chroma: Array
     holder: str = ""
     written: Event | None = None
-    reads: list[Event] = field(default_factory=list)
+    reads: dict[Stream, Event] = field(default_factory=dict)
 
 
 class _Lease:
@@ -99,9 +99,13 @@ class DeviceBuffer:
         self._lease.slot.written = event
         return DeviceBuffer(self._home, self._lease, event)
 
-    def read_until(self, event: Event) -> None:
-        """Keep the next user of the slot from writing before ``event``, the end of somebody's read."""
-        self._lease.slot.reads.append(event)
+    def read_until(self, event: Event, stream: Stream) -> None:
+        """Keep the next user of the slot from writing before ``event``, the end of a read on ``stream``.
+
+        It lies behind the reads that were on the stream before, and takes their place: a slate or a repeated
+        picture is read for hours, and would gather events for as long.
+        """
+        self._lease.slot.reads[stream] = event
 
     def __repr__(self) -> str:
         height, width = self.luma.shape
@@ -154,7 +158,7 @@ class FramePool:
         """
         slot = self._take(stream.name)
         lease = _Lease(slot, self._free)  # first, so that a slot whose events raise is not lost
-        for event in (*slot.reads, slot.written):
+        for event in (*slot.reads.values(), slot.written):
             stream.wait(event)
         slot.written = None
         slot.reads.clear()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from livefusion.devices.kernel import Extent
+from livefusion.testing.host_kernels import pointers_of
 from livefusion.testing.host_twin import build_twin
 
 Work = Callable[[], None]
@@ -47,6 +48,7 @@ class HostCuda:
         self._graphs: dict[int, list[Work]] = {}
         self._functions: dict[int, str] = {}
         self._memory: dict[int, np.ndarray[Any, np.dtype[np.uint8]]] = {}
+        self._adopted: dict[int, int] = {}
         self._graveyard: list[np.ndarray[Any, np.dtype[np.uint8]]] = []
         self._number = 0x1000
         self.launches = 0
@@ -70,7 +72,8 @@ class HostCuda:
         return handle
 
     def record(self, event: int, stream: int) -> None:
-        """Move an event behind everything on a stream."""
+        """Move an event behind everything on a stream: it is never past at once."""
+        self.put(stream, _nothing)
         self._events[event] = self._queues[stream].last
 
     def wait(self, stream: int, event: int) -> None:
@@ -80,19 +83,17 @@ class HostCuda:
             self._queues[stream].awaited.append(point)
 
     def is_past(self, event: int) -> bool:
-        """Whether the work before an event is done."""
+        """Whether the work before an event is done; the GPU goes on while somebody asks."""
         point = self._events[event]
+        if point is not None and not point.done and self._random is not None and self._random.random() < 0.5:
+            self._step()
         return point is None or point.done
 
     def reach(self, point: _Operation | None) -> None:
         """Run operations, in a random order that streams and events allow, until ``point`` is done."""
         assert self._random is not None or point is None or point.done
         while point is not None and not point.done:
-            assert self._random is not None
-            ready = [queue for queue in self._queues.values() if self._is_ready(queue)]
-            operation = self._random.choice(ready).waiting.popleft()
-            operation.work()
-            operation.done = True
+            self._step()
 
     def synchronize_event(self, event: int) -> None:
         """Run what lies before an event."""
@@ -119,6 +120,15 @@ class HostCuda:
         block = self._memory.pop(address)
         block.fill(FREED)
         self._graveyard.append(block)
+
+    def adopt(self, address: int, size: int) -> None:
+        """Let foreign memory pass for the device's from now on."""
+        self._adopted[address] = size
+
+    def reaches(self, address: int) -> bool:
+        """Whether kernels may use an address: on a GPU any other one ends the process's context."""
+        foreign = (place <= address < place + size for place, size in self._adopted.items())
+        return self.owns(address) or any(foreign)
 
     def owns(self, address: int) -> bool:
         """Whether an address lies in memory of the device or in pinned memory."""
@@ -177,10 +187,10 @@ class HostCuda:
         if name.endswith("_at"):
             place = ctypes.c_void_p.from_address(arguments).value
             assert place is not None
-            self.put(stream, lambda: _run(kernel, place, threads))
+            self.put(stream, lambda: self._run(name, kernel, place, threads))
             return
         packed = ctypes.create_string_buffer(ctypes.string_at(arguments, size), size)
-        self.put(stream, lambda: _run(kernel, ctypes.addressof(packed), threads))
+        self.put(stream, lambda: self._run(name, kernel, ctypes.addressof(packed), threads))
 
     def copy(self, to: int, source: int, size: int, stream: int) -> None:
         """Copy in stream order; pageable memory is read at once, and is written before this returns."""
@@ -192,6 +202,22 @@ class HostCuda:
         if not self.owns(to):
             self.synchronize_stream(stream)
 
+    def _run(self, name: str, kernel: Any, arguments: int, threads: tuple[int, ...]) -> None:
+        extent = np.frombuffer(ctypes.string_at(arguments, 12), np.int32)
+        # A grid too small would leave pixels out on a GPU; the twin runs over the extent whatever it is.
+        assert all(there >= wanted for there, wanted in zip(threads, extent.tolist(), strict=True)), threads
+        for place in pointers_of(name.removesuffix("_at")):
+            address = ctypes.c_void_p.from_address(arguments + place).value
+            assert address is None or self.reaches(address), f"{name} is given memory that is not the GPU's"
+        kernel(arguments)
+
+    def _step(self) -> None:
+        assert self._random is not None
+        ready = [queue for queue in self._queues.values() if self._is_ready(queue)]
+        operation = self._random.choice(ready).waiting.popleft()
+        operation.work()
+        operation.done = True
+
     def _is_ready(self, queue: _Queue) -> bool:
         return bool(queue.waiting) and all(one.done for one in queue.waiting[0].after)
 
@@ -200,11 +226,8 @@ class HostCuda:
         return self._number
 
 
-def _run(kernel: Any, arguments: int, threads: tuple[int, ...]) -> None:
-    extent = np.frombuffer(ctypes.string_at(arguments, 12), np.int32)
-    # A grid that is too small would leave pixels out on a GPU; the twin runs over the extent whatever it is.
-    assert all(there >= wanted for there, wanted in zip(threads, extent.tolist(), strict=True)), threads
-    kernel(arguments)
+def _nothing() -> None:
+    pass
 
 
 def _move(to: int, source: int, size: int) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from livefusion.devices.device import host_view
 from livefusion.testing.host_cuda import HostCuda
+from livefusion.testing.host_rules import Rules
 
 GIGABYTE = 1 << 30
 
@@ -38,13 +40,10 @@ class _Pointer:
 class HostArray(npt.NDArray[Any]):
     """A NumPy array that says where its memory lies as a CuPy array does, and as fast."""
 
-    @property
+    @cached_property
     def data(self) -> Any:
         """With the address as ``ptr``."""
-        pointer = self.__dict__.get("pointer")
-        if pointer is None:
-            pointer = self.__dict__["pointer"] = _Pointer(self.ctypes.data)
-        return pointer
+        return _Pointer(self.ctypes.data)
 
 
 class UnownedMemory:
@@ -98,7 +97,8 @@ class ExternalStream:
 class HostCupy:
     """``CudaDevice(HostCupy())`` runs all of its code; kernels run on the host twin.
 
-    ``seed`` has everything run late and in disorder (``host_cuda``). ``fail`` makes coming calls fail, and
+    ``seed`` has everything run late and in disorder (``host_cuda``), ``rules`` refuse what CUDA refuses.
+    ``pools`` tells whether the GPU has stream-ordered memory. ``fail`` makes coming calls fail, and
     ``lose`` all of them from now on.
     """
 
@@ -109,21 +109,23 @@ class HostCupy:
         gpus: int = 1,
         memory: int = 8 * GIGABYTE,
         capability: int = 90,
+        pools: bool = True,
         host: HostCuda | None = None,
     ) -> None:
         self.host = host or HostCuda(seed)
         self.lock = threading.RLock()
+        self.rules = Rules(gpus)
         self.calls: dict[str, int] = {}
         self._failures: dict[str, list[int]] = {}
         self._lost = False
-        self._gpus, self._size, self._capability = gpus, memory, capability
+        self._gpus, self._size, self._capability, self._pools = gpus, memory, capability, pools
         self.cuda = SimpleNamespace(
             runtime=self._runtime(),
             driver=self._driver(),
             nvrtc=self._nvrtc(),
             nvtx=SimpleNamespace(available=False),
             memory=SimpleNamespace(OutOfMemoryError=_OutOfMemoryError),
-            UnownedMemory=UnownedMemory,
+            UnownedMemory=self._unowned,
             MemoryPointer=MemoryPointer,
             Stream=ExternalStream,
         )
@@ -160,16 +162,30 @@ class HostCupy:
                 self.calls[name] = self.calls.get(name, 0) + 1
                 queued = self._failures.get(name)
                 status = 719 if self._lost else (queued.pop(0) if queued else 0)
+                status = status or self.rules.verdict(name, arguments)
+                if status and name == "streamEndCapture":
+                    call(*arguments)  # the capture is over, whatever became of it
+                if status and name == "eventQuery":
+                    return status  # CuPy raises nothing here
                 if status:
                     raise error(status)
-                return call(*arguments)
+                result = call(*arguments)
+                self.rules.note(name, arguments, result)
+                return result
 
         return guarded
+
+    def _unowned(self, ptr: int, size: int, owner: Any, device_id: int = -1) -> UnownedMemory:
+        if not self.host.owns(ptr):
+            self.host.adopt(ptr, size)
+        return UnownedMemory(ptr, size, owner, device_id)
 
     def _runtime(self) -> SimpleNamespace:
         host = self.host
         calls: dict[str, Callable[..., Any]] = {
-            "setDevice": self._set_device,
+            "setDevice": lambda index: None,
+            "deviceGetAttribute": lambda attribute, device: int(self._pools),
+            "check_status": _check_status,
             "getDeviceCount": lambda: self._gpus,
             "getDeviceProperties": self._properties,
             "memGetInfo": lambda: (self._size, self._size),
@@ -184,6 +200,8 @@ class HostCupy:
             "eventQuery": lambda event: 0 if host.is_past(event) else 600,
             "deviceSynchronize": host.synchronize,
             "mallocAsync": lambda size, stream: self._take(size),
+            "malloc": self._take,
+            "free": host.give_back,
             "freeAsync": lambda address, stream: host.give_back(address),
             "hostAlloc": lambda size, flags: host.take(size),
             "freeHost": host.give_back,
@@ -206,6 +224,7 @@ class HostCupy:
             memcpyHostToDevice=1,
             memcpyDefault=4,
             cudaMemPoolAttrReleaseThreshold=4,
+            cudaDevAttrMemoryPoolsSupported=115,
             **{name: self._guarded(name, call) for name, call in calls.items()},
         )
 
@@ -224,14 +243,10 @@ class HostCupy:
             getVersion=lambda: (13, 0),
             createProgram=lambda source, name, headers, names: 1,
             compileProgram=lambda program, options: None,
-            getCUBIN=lambda program: b"twin",
+            getCUBIN=lambda program: b"\x7fELF, the twin",
             getProgramLog=lambda program: "",
             destroyProgram=lambda program: None,
         )
-
-    def _set_device(self, index: int) -> None:
-        if index >= self._gpus:
-            raise CUDARuntimeError(101)
 
     def _properties(self, index: int) -> dict[str, Any]:
         return {"name": b"Host Twin", "major": self._capability // 10, "minor": self._capability % 10}
@@ -257,3 +272,8 @@ class HostCupy:
 
 class _OutOfMemoryError(MemoryError):
     pass
+
+
+def _check_status(status: int) -> None:
+    if status:
+        raise CUDARuntimeError(status)

@@ -65,6 +65,9 @@ class NullCuda(HostCuda):
         self.in_use_bytes += block.size
         return address
 
+    def adopt(self, address: int, size: int) -> None:
+        """Nothing."""
+
     def give_back(self, address: int) -> None:
         """Free memory."""
         self.in_use_bytes -= self._memory.pop(address).size

@@ -86,12 +86,14 @@ def test_what_cannot_be_captured_is_launched_and_said_once(caplog: pytest.LogCap
     cupy = HostCupy()
     device, host = CudaDevice(cupy), CpuDevice()
     stream = device.stream("render")
-    cupy.fail("graphInstantiate", 900)
+    for _ in range(3):
+        cupy.fail("graphInstantiate", 900)
     with caplog.at_level(logging.WARNING):
-        for _ in range(8):
+        for _ in range(30):
             luma, _ = blended(device, stream, 5)
-    assert np.array_equal(luma, blended(host, host.stream("s"), 5)[0])
+            assert np.array_equal(luma, blended(host, host.stream("s"), 5)[0])
     assert len(caplog.records) == 1
+    assert cupy.calls["streamBeginCapture"] == 3
 
 
 def test_many_graphs_make_room_for_each_other() -> None:
@@ -221,10 +223,32 @@ def test_a_copy_must_fit() -> None:
         device.copy(device.empty((4,), np.uint8), np.zeros(5, np.uint8), stream)
     with pytest.raises(ValueError, match="one go"):
         device.copy(device.empty((2, 2), np.uint8), np.zeros((4, 4), np.uint8)[::2, ::2], stream)
+    fixed = np.zeros(4, np.uint8)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        device.copy(fixed, device.empty((4,), np.uint8), stream)
     with pytest.raises(DeviceError, match="another device"):
         device.copy(device.empty((4,), np.uint8), np.zeros(4, np.uint8), CpuDevice().stream("s"))
     with pytest.raises(DeviceError, match="another device"):
         stream.wait(CpuDevice().stream("s").record())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.broadcast_to(np.arange(8, dtype=np.uint8), (4, 8)),
+        np.zeros((4, 8), np.uint8)[::-1],
+        np.zeros((4, 8), np.uint8)[:, ::-1],
+        np.zeros((8, 4), np.uint8).T,
+        np.lib.stride_tricks.sliding_window_view(np.zeros(11, np.uint8), 8),
+        np.broadcast_to(np.uint8(7), (4, 8)),
+    ],
+    ids=["broadcast", "upside down", "mirrored", "Fortran", "overlapping", "constant"],
+)
+def test_what_is_no_rows_is_refused(source: np.ndarray[Any, Any]) -> None:
+    device = CudaDevice(HostCupy())
+    with pytest.raises(ValueError, match="cannot be copied"):
+        device.copy(device.empty((4, 8), np.uint8), source, device.stream("s"))
 
 
 def test_foreign_memory_is_adopted_and_work_runs_on_the_stream() -> None:
@@ -320,13 +344,21 @@ def test_graphs_of_one_process_share_a_gpu(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_compiled_kernels_are_kept(tmp_path: Any) -> None:
+    """For as long as the file is whole."""
     cupy = HostCupy()
     compiled: list[Any] = []
     cupy.cuda.nvrtc.compileProgram = lambda program, options: compiled.append(options)
     CudaDevice(cupy)
     CudaDevice(cupy)
     assert compiled == [("--std=c++17", "-arch=sm_90")]
-    assert len(list((tmp_path / "kernels").iterdir())) == 1
+    (kept,) = (tmp_path / "kernels").iterdir()
+    for broken in (b"", b"<html>"):
+        kept.write_bytes(broken)
+        CudaDevice(cupy)
+        assert kept.read_bytes() == b"\x7fELF, the twin"
+    cupy.fail("moduleLoadData", 200)
+    CudaDevice(cupy)
+    assert len(compiled) == 4
 
 
 def test_prebuilt_kernels_are_loaded_if_they_are_of_this_source_and_for_this_gpu(
@@ -338,9 +370,9 @@ def test_prebuilt_kernels_are_loaded_if_they_are_of_this_source_and_for_this_gpu
     monkeypatch.setattr(module, "PREBUILT", tmp_path / "kernels.fatbin")
     module.PREBUILT.write_bytes(b"prebuilt")
     for digest, refused, wanted in (
-        ("of another source", False, [b"twin"]),
+        ("of another source", False, [b"\x7fELF, the twin"]),
         (source_digest(), False, [b"prebuilt"]),
-        (source_digest(), True, [b"prebuilt", b"twin"]),
+        (source_digest(), True, [b"prebuilt", b"\x7fELF, the twin"]),
     ):
         module.PREBUILT.with_suffix(".digest").write_text(digest)
         cupy, images = HostCupy(), []

@@ -6,10 +6,8 @@ from typing import Any
 from livefusion.devices.cuda.context import CudaContext
 from livefusion.devices.cuda.memory import Block
 from livefusion.devices.cuda.replay import Launch, Replay
-from livefusion.devices.kernel import Extent, Kernel
+from livefusion.devices.kernel import MOST_BYTES, Extent, Kernel
 
-_MOST_BYTES = 4096
-"""Limit of CUDA for the arguments of a kernel."""
 _SCRATCH_STEP = 1 << 18
 
 
@@ -29,7 +27,7 @@ class CudaLauncher:
         self._kept: list[Any] = []
         self._replay = Replay(context, handle) if captures else None
         # What cuLaunchKernel reads: an array of pointers to arguments, of which there is one.
-        self._arguments = ctypes.create_string_buffer(_MOST_BYTES)
+        self._arguments = ctypes.create_string_buffer(MOST_BYTES)
         self._pointers = (ctypes.c_void_p * 1)(ctypes.addressof(self._arguments))
         self._pointers_address = ctypes.addressof(self._pointers)
 
@@ -56,10 +54,12 @@ class CudaLauncher:
         if not self._waiting:
             return
         launches, self._waiting = self._waiting, []
-        if self._replay is None or not self._replay.send(launches, self.put_at):
-            for kernel, extent, packed in launches:
-                self.put(kernel, extent, packed)
-        self._kept.clear()
+        try:
+            if self._replay is None or not self._replay.send(launches, self.put_at):
+                for kernel, extent, packed in launches:
+                    self.put(kernel, extent, packed)
+        finally:
+            self._kept.clear()
 
     def put(self, kernel: Kernel, extent: Extent, packed: bytes) -> None:
         """Put one kernel on the stream."""
@@ -73,7 +73,7 @@ class CudaLauncher:
         """Put one kernel on the stream that finds its arguments at an address of the device."""
         ctypes.c_void_p.from_buffer(self._arguments).value = arguments
         self._launch_kernel(
-            self._kernels[f"{kernel.name}_at"],
+            self._kernels.at(kernel.name),
             *grid,
             *kernel.block,
             0,

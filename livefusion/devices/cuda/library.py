@@ -53,5 +53,8 @@ def translated(error: Exception, doing: str) -> DeviceError:
 
 
 def is_past(runtime: Any, event: int) -> bool:
-    """Whether the work before a CUDA event is done."""
-    return int(runtime.eventQuery(event)) != _NOT_READY
+    """Whether the work before a CUDA event is done. CuPy's errors: it returns the status instead."""
+    status = int(runtime.eventQuery(event))
+    if status not in {0, _NOT_READY}:
+        runtime.check_status(status)
+    return status == 0

@@ -1,8 +1,9 @@
 """Memory of a GPU, and pinned memory of the host, that is never taken back while a stream may use it."""
 
-import threading
+import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +18,11 @@ class Owner(Protocol):
     runtime: Any
     events: EventPool
     handles: list[int]
+
+    @property
+    def quiet(self) -> AbstractContextManager[Any, Any]:
+        """Held by whoever records on streams of other threads."""
+        ...
 
 
 class Block:
@@ -53,7 +59,7 @@ class Arena:
         take: Callable[[int], int],
         give_back: Callable[[int], None],
         *,
-        limit: int | None = None,
+        limit: float = math.inf,
     ) -> None:
         self._context = context
         self._take = take
@@ -61,7 +67,6 @@ class Arena:
         self._limit = limit
         self._limbo: deque[tuple[int, int]] = deque()
         self._settling: deque[_Settling] = deque()
-        self._lock = threading.Lock()
         self.used = 0
         self.peak = 0
         self.allocations = 0
@@ -69,9 +74,11 @@ class Arena:
     def allocate(self, size: int) -> Block:
         """New memory. ``OutOfMemoryError`` beyond the limit; CuPy's errors where CUDA refuses."""
         size = max(size, 1)
-        with self._lock:
+        with self._context.quiet:
             self._settle()
-            if self._limit is not None and self.used + size > self._limit:
+            if self._exceeds(size):
+                self._settle(wait=True)
+            if self._exceeds(size):
                 raise OutOfMemoryError(
                     f"{size / 1e6:.0f} MB more would exceed the {self._limit / 1e6:.0f} MB that may be used",
                     "use a smaller size",
@@ -83,15 +90,16 @@ class Arena:
             return block
 
     def trim(self) -> None:
-        """Give back what lies in limbo; the device has been synchronised."""
-        with self._lock:
-            self._settle()
+        """Give back what lies in limbo, however long streams take to pass."""
+        with self._context.quiet:
+            self._settle(wait=True)
 
-    def _settle(self) -> None:
-        dropped = [self._limbo.popleft() for _ in range(len(self._limbo))]
-        if dropped:
-            self._settling.append(_Settling(dropped, self._mark(self._context.handles)))
-        while self._settling and self._has_settled(self._settling[0]):
+    def _exceeds(self, size: int) -> bool:
+        return self.used + size > self._limit
+
+    def _settle(self, *, wait: bool = False) -> None:
+        self._mark_dropped()
+        while self._settling and self._has_settled(self._settling[0], wait):
             settled = self._settling.popleft()
             for event in settled.events:
                 self._context.events.give_back(event)
@@ -99,11 +107,24 @@ class Arena:
                 self.used -= size
                 self._give_back(address)
 
-    def _mark(self, streams: Sequence[int]) -> list[int]:
-        events = [self._context.events.take() for _ in streams]
-        for event, stream in zip(events, streams, strict=True):
-            self._context.runtime.eventRecord(event, stream)
-        return events
+    def _mark_dropped(self) -> None:
+        """Record where every stream is now: beyond that nothing uses what has been let go so far."""
+        dropped = [self._limbo.popleft() for _ in range(len(self._limbo))]
+        if not dropped:
+            return
+        settling = _Settling(dropped, [])
+        try:
+            for stream in tuple(self._context.handles):  # other threads may be opening more
+                settling.events.append(self._context.events.take())
+                self._context.runtime.eventRecord(settling.events[-1], stream)
+        except BaseException:
+            self._limbo.extend(dropped)
+            raise
+        self._settling.append(settling)
 
-    def _has_settled(self, settling: _Settling) -> bool:
+    def _has_settled(self, settling: _Settling, wait: bool) -> bool:
+        if wait:
+            for event in settling.events:
+                self._context.runtime.eventSynchronize(event)
+            return True
         return all(is_past(self._context.runtime, event) for event in settling.events)

@@ -15,6 +15,7 @@ from livefusion.devices.kernels import FOLDER, kernel_source, source_digest
 _log = logging.getLogger(__name__)
 
 STANDARD = "--std=c++17"
+_ELF = b"\x7fELF"
 PREBUILT = FOLDER / "livefusion.fatbin"
 """Made by ``tools/build_kernels.py``, with the digest of its source in a file beside it."""
 
@@ -34,6 +35,10 @@ class KernelModule:
             function = self._functions[name] = int(self._driver.moduleGetFunction(self._module, name))
         return function
 
+    def at(self, name: str) -> int:
+        """Handle of the same kernel that finds its arguments at an address."""
+        return self[f"{name}_at"]
+
 
 def load_kernels(cupy: Any, capability: str) -> KernelModule:
     """The kernels for a compute capability such as ``90``. ``DeviceError`` if they cannot be compiled."""
@@ -44,7 +49,19 @@ def load_kernels(cupy: Any, capability: str) -> KernelModule:
             return KernelModule(driver, prebuilt)
         except driver.CUDADriverError as error:  # made before there was such a GPU
             _log.info("the prebuilt kernels are not for sm_%s (%s)", capability, error)
-    return KernelModule(driver, _compiled(cupy, capability))
+    kept = _cache(cupy, capability)
+    try:
+        image = kept.read_bytes()
+        if image[:4] == _ELF:
+            return KernelModule(driver, image)
+        _log.info("%s is no binary and is made anew", kept.name)
+    except driver.CUDADriverError as error:
+        _log.info("%s does not load and is made anew (%s)", kept.name, error)
+    except OSError:
+        _log.debug("%s is not there yet", kept.name)
+    image = compile_kernels(cupy.cuda.nvrtc, capability)
+    _keep(kept, image)
+    return KernelModule(driver, image)
 
 
 def _prebuilt() -> bytes | None:
@@ -57,17 +74,18 @@ def _prebuilt() -> bytes | None:
     return PREBUILT.read_bytes()
 
 
-def _compiled(cupy: Any, capability: str) -> bytes:
-    """What NVRTC makes of the source, kept in the user's cache: the first start on a machine takes 2 s."""
-    version = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
-    folder = platformdirs.user_cache_path("livefusion") / "kernels"
-    kept = folder / f"{source_digest()}-sm_{capability}-nvrtc-{version}.cubin"
+def _cache(cupy: Any, capability: str) -> Path:
+    """Where the binary that NVRTC makes is kept: the first start on a machine takes 2 s.
+
+    ``DeviceError`` if there is no NVRTC.
+    """
     try:
-        return kept.read_bytes()
-    except OSError:
-        image = compile_kernels(cupy.cuda.nvrtc, capability)
-    _keep(kept, image)
-    return image
+        version = ".".join(map(str, cupy.cuda.nvrtc.getVersion()))
+    except (RuntimeError, ImportError) as error:  # CuPy looks for the library here for the first time
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise DeviceError(f"NVRTC, which compiles the kernels, does not load ({reason})", DOCTOR) from error
+    folder = platformdirs.user_cache_path("livefusion") / "kernels"
+    return folder / f"{source_digest()}-sm_{capability}-nvrtc-{version}.cubin"
 
 
 def _keep(path: Path, image: bytes) -> None:

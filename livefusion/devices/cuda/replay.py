@@ -11,8 +11,11 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
+from livefusion.core.errors import OutOfMemoryError
 from livefusion.devices.cuda.context import CudaContext
+from livefusion.devices.cuda.events import EventPool
 from livefusion.devices.cuda.memory import Block
 from livefusion.devices.kernel import Extent, Kernel
 
@@ -22,6 +25,8 @@ FEWEST = 4
 """A graph costs about as much as three or four launches (15 µs against 4–6 µs each)."""
 _USES_BEFORE_CAPTURE = 3
 """A sequence that was seen so often will come again."""
+_FAILURES = 3
+"""Captures that may fail, as they do where a library waits for the whole GPU meanwhile."""
 _MOST_GRAPHS = 32
 _PAGE = 16384
 """Bytes for the arguments of a hundred kernels or so: more than ten faces take."""
@@ -52,10 +57,14 @@ class _Captured:
     page: Block
     stagings: list[_Staging]
     retired: deque[int]
+    events: EventPool
     next: int = 0
 
     def __del__(self) -> None:
         self.retired.append(self.executable)
+        for staging in self.stagings:
+            if staging.used is not None:
+                self.events.give_back(staging.used)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,17 +77,22 @@ class _Sequence:
 class Replay:
     """Sends the launches of one stream; captures what comes again and again.
 
-    Captures happen on the live path, once for each sequence, and take about a millisecond; if one fails, this
-    stream launches one by one from then on, and says so.
+    Captures happen on the live path, once for each sequence, and take about a millisecond; if several
+    fail, this stream launches one by one from then on, and says so.
     """
 
     def __init__(self, context: CudaContext, handle: int) -> None:
         self._context = context
         self._runtime = context.runtime
+        self._refusals: tuple[type[Exception], ...] = (*context.errors, OutOfMemoryError)
         self._handle = handle
         self._sequences: OrderedDict[_Key, _Sequence] = OrderedDict()
-        self._works = True
+        self._failures = 0
         self.replays = 0
+
+    @property
+    def _works(self) -> bool:
+        return self._failures < _FAILURES
 
     def send(self, launches: list[Launch], put_at: PutAt) -> bool:
         """Replay the graph of these launches; False if there is none (yet)."""
@@ -108,29 +122,32 @@ class Replay:
             offset += -(-len(packed) // _ALIGNMENT) * _ALIGNMENT
         if offset > _PAGE:
             return False
-        self._context.destroy_retired_graphs()
-        page = self._context.memory.allocate(_PAGE)
+        context = self._context
         try:
+            context.destroy_retired_graphs()
+            page = context.memory.allocate(_PAGE)
+            stagings = [_Staging(context.pinned.allocate(_PAGE)) for _ in range(_STAGINGS)]
             executable = self._record(launches, key, [page.address + place for place in offsets], put_at)
-        except self._context.errors as error:
-            _log.warning("kernels are launched one by one, because they cannot be captured (%s)", error)
-            self._works = False
+        except self._refusals as error:
+            sequence.uses = 0
+            self._failures += 1
+            if not self._works:
+                _log.warning("kernels are launched one by one, because they cannot be captured (%s)", error)
             return False
-        stagings = [_Staging(self._context.pinned.allocate(_PAGE)) for _ in range(_STAGINGS)]
-        sequence.captured = _Captured(executable, page, stagings, self._context.retired_graphs)
+        sequence.captured = _Captured(executable, page, stagings, context.retired_graphs, context.events)
         sequence.offsets = offsets
         return True
 
     def _record(self, launches: list[Launch], key: _Key, arguments: list[int], put_at: PutAt) -> int:
-        self._runtime.streamBeginCapture(self._handle, self._runtime.streamCaptureModeThreadLocal)
-        try:
+        for kernel, _, _ in launches:
+            self._context.kernels.at(kernel.name)  # the driver loads it now, which a capture does not allow
+        with self._context.capture(self._handle) as graphs:
             for (kernel, _, _), (_, grid), place in zip(launches, key, arguments, strict=True):
                 put_at(kernel, grid, place)
+        try:
+            return int(self._runtime.graphInstantiate(graphs[0]))
         finally:
-            graph = self._runtime.streamEndCapture(self._handle)
-        executable = int(self._runtime.graphInstantiate(graph))
-        self._runtime.graphDestroy(graph)
-        return executable
+            self._runtime.graphDestroy(graphs[0])
 
     def _replay(self, captured: _Captured, offsets: list[int], launches: list[Launch]) -> None:
         staging = captured.stagings[captured.next]
@@ -150,6 +167,7 @@ class Replay:
         self.replays += 1
 
 
+@lru_cache(maxsize=4096)
 def _roomy(grid: Extent) -> Extent:
     x, y, z = grid
     return _step(x), _step(y), z

@@ -33,7 +33,10 @@ class Rows:
 
 
 def rows_of(array: Array) -> Rows:
-    """The rows of a non-empty array with at most one gap between them; ``ValueError`` if it has more."""
+    """The rows of a non-empty array with at most one gap between them.
+
+    ``ValueError`` if it has more, or if its rows overlap or run backwards.
+    """
     size = array.dtype.itemsize
     width, height, pitch = size, 1, 0
     for side, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
@@ -45,4 +48,6 @@ def rows_of(array: Array) -> Rows:
             pitch, height = (step, side) if height == 1 else (pitch, height * side)
         else:
             raise ValueError(f"an array of strides {array.strides} cannot be copied in one go")
+    if height > 1 and pitch < width:
+        raise ValueError(f"an array of strides {array.strides} cannot be copied: its rows overlap")
     return Rows(address(array), width, height, pitch or width)

@@ -20,6 +20,7 @@ class CudaEvent:
     def synchronize(self) -> None:
         """Sleep until the work before this point is done."""
         try:
+            self._context.enter()
             self._context.runtime.eventSynchronize(self.handle)
         except self._context.errors as error:
             raise translated(error, "the wait for its work") from error
@@ -54,6 +55,7 @@ class CudaStream:
     def record(self) -> Event:
         """An event behind everything put on this stream so far."""
         try:
+            self._context.enter()
             self.launcher.flush()
             event = CudaEvent(self._context, self._context.events.take(), self._handle)
             self._context.runtime.eventRecord(event.handle, self._handle)
@@ -72,6 +74,7 @@ class CudaStream:
         if event.stream == self._handle:
             return
         try:
+            self._context.enter()
             self.launcher.flush()
             self._context.runtime.streamWaitEvent(self._handle, event.handle)
         except self._context.errors as error:
