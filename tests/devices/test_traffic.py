@@ -1,0 +1,76 @@
+"""The counter tells what kernels and copies touch, and no more."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.geometry import Affine
+from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.device import Operator
+from livefusion.ops.registry import (
+    BLEND_YUVA,
+    BLUR_REGION,
+    LETTERBOX_NV12,
+    NV12_WARP_NORM,
+    RASTER_UV,
+    SAMPLE_UV,
+    SCALE_ALPHA,
+)
+from livefusion.testing.traffic import TrafficDevice, bytes_moved
+
+pytestmark = pytest.mark.unit
+
+PICTURE = {"luma": np.zeros((80, 120), np.uint8), "chroma": np.zeros((40, 60, 2), np.uint8)}
+PATCH = np.zeros((20, 30, 4), np.uint8)
+MAP = {"map": np.zeros((20, 30, 2), np.float32), "cover": np.zeros((20, 30), np.float32)}
+MESH = {
+    "vertices": np.zeros((9, 2), np.float32),
+    "depth": np.zeros(9, np.float32),
+    "uv": np.zeros((9, 2), np.float32),
+    "weight": np.zeros(9, np.float32),
+    "triangles": np.zeros((8, 3), np.int32),
+}
+COLOR = {"color": ColorInfo()}
+
+
+def crop(scale: float, x: float, y: float) -> dict[str, Any]:
+    """A square of 10 / scale pixels at a place of the picture."""
+    out = np.zeros((2, 3, 10, 10), np.float32)
+    return (
+        PICTURE | COLOR | {"out": out, "matrices": [Affine([[scale, 0, -scale * x], [0, scale, -scale * y]])]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "expected"),
+    [
+        (LETTERBOX_NV12, PICTURE | COLOR | {"out": np.zeros((3, 8, 8), np.float32)}, 120 * 80 * 1.5 + 768),
+        (NV12_WARP_NORM, crop(0.5, 4, 4), 20 * 20 * 1.5 + 1200),
+        (NV12_WARP_NORM, crop(0.5, 110, 4), 20 * 10 * 1.5 + 1200),
+        (NV12_WARP_NORM, crop(0.25, 4, 4), 10 * 10 * 12 + 1200),
+        (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7),
+        (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 100, "y": 70}, 20 * 10 * 7),
+        (SCALE_ALPHA, {"patch": PATCH, "factor": 0.5}, 2 * PATCH.nbytes),
+        (RASTER_UV, MESH | MAP | {"zbuffer": np.zeros((20, 30), np.float32)}, 9 * 24 + 96 + 600 * 12),
+        (SAMPLE_UV, MAP | {"texture": np.zeros((64, 64, 4), np.uint8), "patch": PATCH}, 600 * 16 + 600 * 16),
+        (SAMPLE_UV, MAP | {"texture": np.zeros((8, 8, 4), np.uint8), "patch": PATCH}, 600 * 16 + 256),
+        (BLUR_REGION, PICTURE | {"x": 0, "y": 0, "width": 20, "height": 10, "feather": 2}, 22 * 12 * 4.5),
+    ],
+)
+def test_an_operator_touches(operator: Operator, arguments: dict[str, Any], expected: float) -> None:
+    assert bytes_moved(operator, arguments) == expected
+
+
+def test_a_copy_counts_each_side_on_the_device() -> None:
+    device = TrafficDevice(CpuDevice())
+    stream = device.stream("s")
+    first, other = device.empty((100,), np.uint8), device.empty((100,), np.uint8)
+    pinned = device.pinned((100,), np.uint8)
+    first.fill(1)
+    device.copy(other, first, stream)
+    device.copy(pinned, first, stream)
+    device.copy(first, pinned, stream)
+    device.run(lambda: None, stream, reads=(first,), writes=(other[:10],), name="network")
+    assert device.moved == {"s: copy": 400, "s: network": 110}
