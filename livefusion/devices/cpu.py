@@ -1,6 +1,7 @@
 """The plain CPU as a device: work runs at once where it is put, so streams and events are empty shells."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import cv2
@@ -100,6 +101,10 @@ class CpuDevice:
 
     def trim(self) -> None:
         """Nothing is kept back."""
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """Nothing could be disturbed."""
+        return nullcontext()
 
     def memory_peak(self) -> int:
         """0: it has no memory of its own."""

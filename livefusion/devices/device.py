@@ -8,6 +8,7 @@ does not: it runs work as late and as disordered as streams and events allow, an
 
 import ctypes
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -114,6 +115,10 @@ class Device(Protocol):
 
     def trim(self) -> None:
         """Give memory that nothing uses back to the system."""
+        ...
+
+    def undisturbed(self) -> AbstractContextManager[Any, Any]:
+        """While it lasts, nobody takes memory or waits for all of the device: a library captures a graph."""
         ...
 
     def memory_peak(self) -> int:

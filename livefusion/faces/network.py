@@ -1,6 +1,7 @@
 """A network on fixed device buffers, launched in stream order like an operator."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
@@ -19,8 +20,8 @@ _ALIGNMENT = 256
 class Runnable(Protocol):
     """A network tied to buffers (``inference.binding.Binding``)."""
 
-    def prepare(self) -> None:
-        """Do now what makes later runs fast."""
+    def prepare(self, undisturbed: AbstractContextManager[Any, Any]) -> None:
+        """Do now what makes later runs fast; what must not be disturbed, in ``undisturbed``."""
         ...
 
     def run(self) -> None:
@@ -127,7 +128,7 @@ class BoundNetwork:
         bound = session.bind({"image": image}, _parts(block, places))
         if self._lane is not None:
             with self._lane.lock:
-                bound.prepare()
+                bound.prepare(self._device.undisturbed())
         host = block if self._pinned is None else self._pinned[index]
         return _Run(bound.run, (image,), (block,), _parts(host, places))
 

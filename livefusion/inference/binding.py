@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -64,16 +65,18 @@ class Binding:
         self._binding.bind_input(tensor, *self._address(tensor, array))
         self.inputs[tensor] = array
 
-    def prepare(self) -> None:
+    def prepare(self, undisturbed: AbstractContextManager[Any, Any]) -> None:
         """Capture the run, where that is wanted; on the thread that will run it, and off the live path.
 
+        `undisturbed` is entered for the capture alone, not for the seconds that cuDNN may take before it.
         Raises DeviceError like `run`, and leaves `outputs` undefined.
         """
         if self._graph == NO_GRAPH:
             return
-        plain = run_options(wait=True)
-        for options in (*[plain] * _PLAIN_RUNS, run_options(wait=True, graph=self._graph)):
-            self._run(options)
+        for _ in range(_PLAIN_RUNS):
+            self._run(run_options(wait=True))
+        with undisturbed:
+            self._run(run_options(wait=True, graph=self._graph))
 
     def run(self) -> None:
         """Run the network once: reads `inputs`, overwrites `outputs`. Raises DeviceError."""

@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -112,6 +113,10 @@ class SimDevice:
 
     def trim(self) -> None:
         """Nothing is kept back."""
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """Nothing could be disturbed."""
+        return nullcontext()
 
     def memory_peak(self) -> int:
         """0: what is simulated lies in host memory."""

@@ -382,3 +382,28 @@ def test_an_event_that_cannot_be_asked_is_not_past(status: int, past: bool | Non
             is_past(cupy.cuda.runtime, 1)
     else:
         assert is_past(cupy.cuda.runtime, 1) is past
+
+
+def test_a_graph_waits_for_another_time_while_somebody_wants_quiet() -> None:
+    cupy = HostCupy()
+    device = CudaDevice(cupy)
+    stream = device.stream("render")
+    arrays = picture(device, stream)
+    for _ in range(3):
+        blend(device, arrays, stream)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with device.undisturbed():
+            held.set()
+            done.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait(10)
+    blend(device, arrays, stream)
+    assert "graphLaunch" not in cupy.calls
+    done.set()
+    holder.join()
+    blend(device, arrays, stream)
+    assert cupy.calls["graphLaunch"] == 1

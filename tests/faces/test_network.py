@@ -1,6 +1,7 @@
 """A network among the operators of a stream: its order, its own stream, its outputs on the host."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ class Arithmetic:
         self.prepared = 0
         self.runs = 0
 
-    def prepare(self) -> None:
-        self.prepared += 1
+    def prepare(self, undisturbed: AbstractContextManager[Any, Any]) -> None:
+        with undisturbed:
+            self.prepared += 1
 
     def run(self) -> None:
         self.runs += 1

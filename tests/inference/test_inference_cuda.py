@@ -3,6 +3,7 @@
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_a_network_is_made_for_a_stream_of_the_device(runtime: FakeOnnxruntime) 
 def test_runs_of_a_binding_are_not_waited_for(runtime: FakeOnnxruntime) -> None:
     session = Session(ENTRY, "cuda:1", device=SimDevice())
     binding = session.bind(*buffers(4096))
-    binding.prepare()
+    binding.prepare(nullcontext())
     binding.run()
     ((bound, _),) = session._session.runs
     assert entries(session) == [{"disable_synchronize_execution_providers": "1", "gpu_graph_id": "-1"}]
@@ -155,8 +156,17 @@ def test_without_a_device_every_run_is_waited_for(runtime: FakeOnnxruntime) -> N
 def test_a_graph_is_captured_after_two_plain_runs_and_then_replayed(runtime: FakeOnnxruntime) -> None:
     session = Session(ENTRY, "cuda:0", device=SimDevice(), graphs=True)
     first, second = session.bind(*buffers(4096)), session.bind(*buffers(65536))
-    first.prepare()
-    second.prepare()
+    undisturbed: list[int] = []
+
+    @contextmanager
+    def alone() -> Iterator[None]:
+        before = len(entries(session))
+        yield
+        undisturbed.extend(range(before, len(entries(session))))
+
+    first.prepare(alone())
+    second.prepare(alone())
+    assert undisturbed == [2, 5]  # the captures, and none of the slow runs before them
     first.run()
     ids = [entry["gpu_graph_id"] for entry in entries(session)]
     assert ids == ["-1", "-1", "1", "-1", "-1", "2", "1"]
@@ -175,14 +185,14 @@ def test_runs_on_host_arrays_never_meet_a_graph(runtime: FakeOnnxruntime) -> Non
 def test_a_network_that_is_partly_elsewhere_is_not_captured(runtime: FakeOnnxruntime) -> None:
     runtime.nodes = (7, 1)
     session = Session(ENTRY, "cuda:0", device=SimDevice(), graphs=True)
-    session.bind(*buffers()).prepare()
+    session.bind(*buffers()).prepare(nullcontext())
     assert entries(session) == []
 
 
 def test_graphs_make_no_difference_on_the_cpu(runtime: FakeOnnxruntime) -> None:
     session = Session(ENTRY, "cpu", graphs=True)
     binding = session.bind({"points": np.zeros((1, 146, 2), np.float32)})
-    binding.prepare()
+    binding.prepare(nullcontext())
     binding.run()
     assert session._session.runs[0][1] is None
 

@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from livefusion.core.errors import DeviceError
@@ -34,7 +34,7 @@ class CudaContext:
         self.errors = foreign_errors(cupy)
         self.handles: list[int] = []
         self.retired_graphs: deque[int] = deque()
-        self.quiet: AbstractContextManager[Any, Any] = threading.RLock()
+        self.quiet = threading.RLock()
         self._idle: deque[int] = deque()
         try:
             self._open()

@@ -1,6 +1,7 @@
 """One NVIDIA GPU as a device."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,10 @@ class CudaDevice:
             self._context.trim()
         except self._errors as error:
             raise translated(error, "giving memory back") from error
+
+    def undisturbed(self) -> AbstractContextManager[Any, Any]:
+        """While it lasts, a library may capture a graph on a stream of this device."""
+        return self._context.quiet
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
         """Copy in stream order, also to and from the host; pageable memory is read before this returns."""

@@ -123,6 +123,8 @@ class Replay:
         if offset > _PAGE:
             return False
         context = self._context
+        if not context.quiet.acquire(blocking=False):
+            return False  # somebody waits for the GPU or captures something larger: the next time will do
         try:
             context.destroy_retired_graphs()
             page = context.memory.allocate(_PAGE)
@@ -134,6 +136,8 @@ class Replay:
             if not self._works:
                 _log.warning("kernels are launched one by one, because they cannot be captured (%s)", error)
             return False
+        finally:
+            context.quiet.release()
         sequence.captured = _Captured(executable, page, stagings, context.retired_graphs, context.events)
         sequence.offsets = offsets
         return True
