@@ -18,6 +18,8 @@ from livefusion.testing.host_kernels import pointers_of
 from livefusion.testing.host_twin import build_twin
 
 Work = Callable[[], None]
+_FICKLENESS = 0.1
+"""How likely another stream goes on after each operation."""
 FRESH, FREED = 0xA5, 0xDD
 """What memory holds before the first write and after it was given back."""
 
@@ -44,6 +46,7 @@ class HostCuda:
         self._random = None if seed is None else random.Random(seed)
         self._twin = ctypes.CDLL(str(build_twin()))
         self._queues: dict[int, _Queue] = {}
+        self._favourite: _Queue | None = None
         self._events: dict[int, _Operation | None] = {}
         self._graphs: dict[int, list[Work]] = {}
         self._functions: dict[int, str] = {}
@@ -111,8 +114,9 @@ class HostCuda:
     def take(self, size: int) -> int:
         """Memory of the device or of the host, full of ``FRESH``."""
         block = np.full(size + 256, FRESH, np.uint8)
-        address: int = block.ctypes.data + -block.ctypes.data % 256
-        self._memory[address] = block
+        start = -block.ctypes.data % 256
+        address: int = block.ctypes.data + start
+        self._memory[address] = block[start : start + size]
         return address
 
     def give_back(self, address: int) -> None:
@@ -132,9 +136,7 @@ class HostCuda:
 
     def owns(self, address: int) -> bool:
         """Whether an address lies in memory of the device or in pinned memory."""
-        return any(
-            block.ctypes.data <= address < block.ctypes.data + block.size for block in self._memory.values()
-        )
+        return any(place <= address < place + block.size for place, block in self._memory.items())
 
     def put(self, stream: int, work: Work) -> None:
         """Put work on a stream, or into the graph that is captured from it."""
@@ -214,7 +216,10 @@ class HostCuda:
     def _step(self) -> None:
         assert self._random is not None
         ready = [queue for queue in self._queues.values() if self._is_ready(queue)]
-        operation = self._random.choice(ready).waiting.popleft()
+        # One stream runs on for a while: chosen anew each time, none would ever be far ahead of the others.
+        if self._favourite not in ready or self._random.random() < _FICKLENESS:
+            self._favourite = self._random.choice(ready)
+        operation = self._favourite.waiting.popleft()
         operation.work()
         operation.done = True
 

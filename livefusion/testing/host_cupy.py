@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,13 +36,18 @@ class _Pointer:
         self.ptr = address
 
 
+class _Place:
+    """Gives an array its ``data``, with the address as ``ptr``, when it is first asked for."""
+
+    def __get__(self, array: Any, kind: Any = None) -> _Pointer:
+        pointer = array.__dict__["data"] = _Pointer(array.__array_interface__["data"][0])
+        return pointer
+
+
 class HostArray(npt.NDArray[Any]):
     """A NumPy array that says where its memory lies as a CuPy array does, and as fast."""
 
-    @cached_property
-    def data(self) -> Any:
-        """With the address as ``ptr``."""
-        return _Pointer(self.ctypes.data)
+    data: Any = _Place()
 
 
 class UnownedMemory:
@@ -176,8 +180,9 @@ class HostCupy:
         return guarded
 
     def _unowned(self, ptr: int, size: int, owner: Any, device_id: int = -1) -> UnownedMemory:
-        if not self.host.owns(ptr):
-            self.host.adopt(ptr, size)
+        with self.lock:
+            if not self.host.owns(ptr):
+                self.host.adopt(ptr, size)
         return UnownedMemory(ptr, size, owner, device_id)
 
     def _runtime(self) -> SimpleNamespace:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from livefusion.core.geometry import Size
 from livefusion.ops.registry import BLEND_YUVA
+from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -93,3 +95,51 @@ def test_a_gpu_needs_numpy_and_cupy_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+SEEDS = range(6)
+
+
+def raced(stage: str | None, seed: int) -> int:
+    """Frames that are spoilt on a GPU whose streams run as they like, if a stage does not wait."""
+    from gpu_checks import streams
+    from gpu_checks.frames import FramePath
+    from gpu_checks.machine import Machine
+
+    machine = Machine(HostCupy(seed), stands_in=True)
+    size = Size(320, 180)
+    calm = streams._pictures(FramePath(machine, size, machine.device, frames=3), 6, wait=True)
+    path = FramePath(machine, size, machine.device, frames=3)
+    if stage is not None:
+        setattr(getattr(path, stage), "wait", lambda event: None)  # noqa: B010 what mypy knows to be a method
+    hurried = streams._pictures(path, 6, wait=False)
+    return sum(not np.array_equal(a, b) for a, b in zip(calm, hurried, strict=True))
+
+
+@pytest.mark.usefixtures("gpu_check")
+def test_the_race_is_lost_by_nobody_who_waits() -> None:
+    assert [raced(None, seed) for seed in SEEDS] == [0] * len(SEEDS)
+
+
+@pytest.mark.usefixtures("gpu_check")
+@pytest.mark.parametrize("stage", ["decode", "analyse", "render", "encode"])
+def test_the_race_notices_every_stage_that_does_not_wait(stage: str) -> None:
+    """The wait of ``decode`` is that for the former readers of its slot."""
+    assert any(raced(stage, seed) for seed in SEEDS)
+
+
+def test_what_is_timed_is_launched_before_it_begins(gpu_check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host may be slower than 50 launches allow, or wait for the GPU after a few of them."""
+    from gpu_checks.machine import Machine
+
+    machine = Machine(HostCupy(), stands_in=True)
+    machine._spin = lambda *_: None
+    asked: list[int] = []
+
+    def timed(_machine: Any, _work: Any, _stream: Any, repeats: int) -> tuple[float, bool]:
+        asked.append(repeats)
+        return float(repeats), repeats <= 12
+
+    monkeypatch.setattr(Machine, "_timed", timed)
+    assert machine.device_ms(lambda: None, machine.stream("s"), 50) == 12.0
+    assert asked == [50, 25, 12]

@@ -25,21 +25,30 @@ Between = Callable[[CudaStream], None]
 
 
 class FramePath:
-    """Upload → analyse → render → download; ``between`` is called before each stage's work, for mischief."""
+    """Upload → analyse → render → download; ``between`` is called before each stage's work, for mischief.
+
+    So many ``frames`` may be under way at once.
+    """
 
     def __init__(
-        self, machine: Machine, size: Size, device: CudaDevice, between: Between = lambda _stream: None
+        self,
+        machine: Machine,
+        size: Size,
+        device: CudaDevice,
+        between: Between = lambda _stream: None,
+        *,
+        frames: int = 1,
     ) -> None:
         self.device, self.size = device, size
         self._between = between
         self.decode, self.analyse, self.render, self.encode = (
             machine.stream(name, device) for name in ("decode", "analyse", "render", "encode")
         )
-        self._pool = FramePool(device, size, limit=6)
+        self._pool = FramePool(device, size, limit=2)
         self._crop = device.empty((1, 3, CROP, CROP), np.float32)
-        self.crop = device.pinned((1, 3, CROP, CROP), np.float32)
-        self.out = device.pinned((size.height * 3 // 2, size.width), np.uint8)
-        self._crop_read: Event | None = None
+        self._crops = [device.pinned((1, 3, CROP, CROP), np.float32) for _ in range(frames)]
+        self._outs = [device.pinned((size.height * 3 // 2, size.width), np.uint8) for _ in range(frames)]
+        self._frame = 0
         rng = np.random.default_rng(2)
         drawn = cases.mesh(size.height, rng)
         coloured = cases.CASES[0].make(size.width, size.height, rng)
@@ -57,6 +66,10 @@ class FramePath:
     def put(self, picture: np.ndarray[Any, Any], place: tuple[int, int]) -> Event:
         """Send one (h·3/2, w) picture in pinned memory down the path, with the face at ``place``; its end."""
         return self.download(self.draw(self.look(self.upload(picture), place), place))
+
+    def results(self, frame: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Picture and crop of a frame, from its end until as many others as may be under way begin."""
+        return self._outs[frame % len(self._outs)], self._crops[frame % len(self._crops)]
 
     def upload(self, picture: np.ndarray[Any, Any]) -> DeviceBuffer:
         """The decoder's part: into a slot."""
@@ -77,7 +90,7 @@ class FramePath:
             "color": self._color,
         }
         self.device.launch(registry.NV12_WARP_NORM, arguments, self.analyse)
-        self.device.copy(self.crop, self._crop, self.analyse)
+        self.device.copy(self._crops[self._frame % len(self._crops)], self._crop, self.analyse)
         return buffer.after(self.analyse.record())
 
     def draw(self, buffer: DeviceBuffer, place: tuple[int, int]) -> DeviceBuffer:
@@ -105,9 +118,10 @@ class FramePath:
         """The encoder's part where there is no NVENC: one copy to pinned memory."""
         self.encode.wait(buffer.ready)
         self._between(self.encode)
-        self.device.copy(self.out, buffer.nv12, self.encode)
+        self.device.copy(self._outs[self._frame % len(self._outs)], buffer.nv12, self.encode)
+        self._frame += 1
         done = self.encode.record()
-        buffer.read_until(done)
+        buffer.read_until(done, self.encode)
         return done
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpu_checks.machine import Machine
 from gpu_checks.sheet import SkippedError
+from livefusion.devices.cuda.library import current
 from livefusion.devices.cuda.stream import CudaStream
 
 CHANNELS, SIDE, LAYERS = 1024, 32, 18
@@ -96,12 +97,13 @@ class _Gemm:
         self._weights = [machine.cupy.asarray(weights) for _ in range(LAYERS)]
         self._columns = machine.cupy.zeros((SIDE * SIDE, 9 * CHANNELS), np.float16)
         self._out = machine.cupy.zeros((SIDE * SIDE, CHANNELS), np.float16)
+        machine.device.synchronize()  # the arrays were made on the default stream
         self.run(machine.stream("warm-up"))
         machine.device.synchronize()
 
     def run(self, stream: CudaStream) -> None:
         """Multiply."""
-        with self._cupy.cuda.Stream.from_external(stream):
+        with current(self._cupy, stream):
             for weights in self._weights:
                 self._cupy.matmul(self._columns, weights, out=self._out)
 

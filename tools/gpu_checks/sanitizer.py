@@ -23,7 +23,7 @@ def check(machine: Machine) -> list[Row]:
     command = [tool, "--tool", "memcheck", "--error-exitcode", "99", sys.executable, str(script)]
     try:
         done = subprocess.run(
-            [*command, "--fast", "--only", "operators"],
+            [*command, "--here", "--fast", "--only", "operators"],
             capture_output=True,
             text=True,
             timeout=_PATIENCE,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from livefusion.core.errors import DeviceError
 from livefusion.devices.cuda.context import CudaContext
-from livefusion.devices.cuda.library import translated
+from livefusion.devices.cuda.library import current, translated
 from livefusion.devices.cuda.memory import Arena, Block
 from livefusion.devices.cuda.nvtx import annotator
 from livefusion.devices.cuda.rows import rows_of
@@ -163,7 +163,7 @@ class CudaDevice:
         try:
             self._context.enter()
             own.launcher.flush()
-            with self._annotate(name), self._context.cupy.cuda.Stream.from_external(own):
+            with self._annotate(name), current(self._context.cupy, own):
                 work()
         except self._errors as error:
             raise translated(error, name) from error

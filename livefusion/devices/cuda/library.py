@@ -52,6 +52,14 @@ def translated(error: Exception, doing: str) -> DeviceError:
     return DeviceError(f"the GPU refuses {doing} ({text})", DOCTOR)
 
 
+def current(cupy: Any, stream: Any) -> Any:
+    """A context in which CuPy puts its own work on a stream that has a ``handle``."""
+    kind = cupy.cuda.Stream
+    if hasattr(kind, "from_external"):
+        return kind.from_external(stream)
+    return cupy.cuda.ExternalStream(stream.handle)  # before CuPy 14, which some machines for CUDA 12 have
+
+
 def is_past(runtime: Any, event: int) -> bool:
     """Whether the work before a CUDA event is done. CuPy's errors: it returns the status instead."""
     status = int(runtime.eventQuery(event))
