@@ -47,8 +47,8 @@ class Buffer(Protocol):
         """The same pixels, ready after another event."""
         ...
 
-    def read_until(self, event: Any) -> None:
-        """Keep the next user of the memory from writing before ``event``, the end of somebody's read."""
+    def read_until(self, event: Any, stream: Any) -> None:
+        """Keep the next user of the memory from writing before ``event``, the end of a read on ``stream``."""
         ...
 
 

@@ -37,8 +37,8 @@ class HostPictures:
         return self._fetch(frame, self._stream)
 
     def _use(self, device: Device) -> None:
-        self._device = device
-        self._stream = None if device.shares_host_memory else device.stream("download")
+        stream = None if device.shares_host_memory else device.stream("download")
+        self._device, self._stream = device, stream  # both or none: a device may refuse
         self._pinned = np.empty((0, 0), np.uint8)
 
     def _fetch(self, frame: Frame, stream: Stream) -> tuple[Plane, Plane]:
@@ -49,7 +49,7 @@ class HostPictures:
         stream.wait(buffer.ready)
         self._device.copy(self._pinned, buffer.nv12, stream)
         copied = stream.record()
-        buffer.read_until(copied)
+        buffer.read_until(copied, stream)
         copied.synchronize()
         return self._pinned[:height], self._pinned[height:].reshape(height // 2, width // 2, 2)
 

@@ -10,7 +10,7 @@ import numpy as np
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.settings import FaceSettings, Pace, Settings
 from livefusion.core.timing import NANOSECONDS
-from livefusion.devices.device import Device, Event
+from livefusion.devices.device import Device, Event, Stream
 from livefusion.devices.pool import DeviceBuffer
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.sinks.memory import KeptPicture
@@ -121,12 +121,12 @@ def _run(ends: RouteEnds) -> None:
         pipeline.stop()
 
 
-def _noted_read(buffer: DeviceBuffer, event: Event) -> None:
+def _noted_read(buffer: DeviceBuffer, event: Event, stream: Stream) -> None:
     """``DeviceBuffer.read_until`` that can be left out like a wait."""
     home = buffer.home
     # Whether it orders anything shows only when the slot is used again.
     if not (isinstance(home, SimDevice) and home.mutation.skips(orders=False)):
-        _read_until(buffer, event)
+        _read_until(buffer, event, stream)
 
 
 _read_until = DeviceBuffer.read_until

@@ -2,7 +2,6 @@
 
 import ast
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -14,9 +13,7 @@ _TESTING = str(PACKAGE / "testing")
 _PARTS = ("faces", "swap", "blend", "pipeline", "media", "devices", "inference", "provenance")
 # A call of one of these names with so many arguments waits, or makes the next user of a slot wait.
 # The ``wait`` of a condition or a clock takes none or two.
-_WAITS = {"wait": 1, "synchronize": 0, "read_until": 1}
-_PARSING = threading.Lock()
-"""Two threads at once in ``ast.parse`` of CPython 3.11 fail with a SystemError."""
+_WAITS = {"wait": 1, "synchronize": 0, "read_until": 2}
 _OTHER_RECEIVERS = {"_graph", "_interrupted"}
 
 
@@ -41,13 +38,15 @@ class WaitSite:
         return f"{self.path}:{self.function}:{self.index}"
 
 
-def sites_in_source() -> list[WaitSite]:
+@cache
+def sites_in_source() -> tuple[WaitSite, ...]:
     """Every place where code of the graph waits, whether it is ever reached or not.
 
-    What is below the interface of the device (``devices/cuda``) waits on CUDA itself, not through it.
+    What is below the interface of the device (``devices/cuda``) waits on CUDA itself, not through it. Call
+    this before threads of the graph run: two of them at once in ``ast.parse`` of CPython 3.11 fail.
     """
     files = (file for part in _PARTS for file in sorted((PACKAGE / part).rglob("*.py")))
-    return [site for file in files if "cuda" not in file.parts for site in sites_of(file)]
+    return tuple(site for file in files if "cuda" not in file.parts for site in sites_of(file))
 
 
 def calling_site() -> str:
@@ -64,8 +63,7 @@ def calling_site() -> str:
 @cache
 def sites_of(file: Path) -> tuple[WaitSite, ...]:
     """The places in one file."""
-    with _PARSING:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     path = file.relative_to(PACKAGE).as_posix()
     counts: dict[str, int] = {}
     sites = []
@@ -80,11 +78,11 @@ def sites_of(file: Path) -> tuple[WaitSite, ...]:
 
 @cache
 def _name_at(file: str, qualified: str, line: int) -> str:
-    function = qualified.replace(".<locals>", "")
-    for site in sites_of(Path(file)):
-        if site.function == function and site.line <= line <= site.end:
+    function, path = qualified.replace(".<locals>", ""), Path(file).relative_to(PACKAGE).as_posix()
+    for site in sites_in_source():
+        if (site.path, site.function) == (path, function) and site.line <= line <= site.end:
             return site.name
-    return f"{Path(file).relative_to(PACKAGE).as_posix()}:{function}{FOREIGN}"
+    return f"{path}:{function}{FOREIGN}"
 
 
 def _calls(node: ast.AST, scope: str) -> Iterator[tuple[str, ast.Call]]:

@@ -124,15 +124,18 @@ def test_next_writer_waits_for_readers_and_last_write() -> None:
     stream = NotedStream()
     buffer = pool.acquire(stream)
     assert stream.waits == []
-    written, read = object(), object()
+    written, earlier, read, other = object(), object(), object(), object()
     ready = buffer.after(written)
-    ready.read_until(read)  # type: ignore[arg-type]
+    reader = NotedStream()
+    ready.read_until(earlier, reader)  # type: ignore[arg-type]
+    ready.read_until(other, NotedStream())  # type: ignore[arg-type]
+    ready.read_until(read, reader)  # type: ignore[arg-type]
     assert ready.ready is written
     del buffer, ready
     pool.acquire(stream)
-    assert stream.waits == [read, written]
+    assert stream.waits == [read, other, written], "the last read of each stream"
     pool.acquire(stream)
-    assert stream.waits == [read, written]
+    assert stream.waits == [read, other, written]
 
 
 def test_threads_never_share_a_slot() -> None:

@@ -35,7 +35,7 @@ def three_stages(device: SimDevice) -> list[int]:
         buffer = buffer.after(render.record())
         encode.wait(buffer.ready)
         device.copy(target, buffer.nv12, encode)
-        buffer.read_until(encode.record())
+        buffer.read_until(encode.record(), encode)
         del buffer
         delta[:] = 3  # a host argument may change at once: it was copied
     encode.record().synchronize()
@@ -217,7 +217,7 @@ def reuse_slot(device: SimDevice) -> None:
         buffer = buffer.after(write.record())
         read.wait(buffer.ready)
         device.copy(device.empty((12, 16), np.uint8), buffer.nv12, read)
-        buffer.read_until(read.record())
+        buffer.read_until(read.record(), read)
         del buffer
 
 
@@ -239,7 +239,7 @@ class Stage:
         )
         self._changed.wait()
         self._clock.wait(self._changed, 5)
-        done.synchronize(); buffer.read_until(done)
+        done.synchronize(); buffer.read_until(done, stream)
 """
 
 

@@ -1,11 +1,14 @@
 """Pictures on the host: once and in time, from whichever device holds them."""
 
+import threading
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from livefusion.core.color import ColorInfo
+from livefusion.core.errors import OutOfMemoryError
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
 from livefusion.core.timing import Timestamp
@@ -13,6 +16,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
 from livefusion.media.host import HostPictures
+from livefusion.testing.faults import FaultBoard, FragileDevice, Mishap
 from livefusion.testing.simdevice import SimDevice
 
 pytestmark = pytest.mark.unit
@@ -80,3 +84,17 @@ def test_a_picture_of_another_device_and_of_another_size_is_fetched_too() -> Non
         assert luma.shape == (size.height, size.width)
         assert (luma == 7).all()
         assert (chroma == 107).all()
+
+
+def test_a_device_that_refuses_once_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, board = FragileDevice(shares_host_memory=False), FaultBoard()
+    other = FragileDevice("other", board, shares_host_memory=False)
+    host = HostPictures(gpu)
+    picture = frame(FramePool(other, SIZE, limit=1), other, 7)
+    board.arm(f"{threading.current_thread().name}:stream", Mishap.STARVED)
+    with pytest.raises(OutOfMemoryError):
+        host.planes(picture)
+    asked = Counter[str]()
+    monkeypatch.setattr(other, "meet", lambda call: asked.update([call]))
+    assert (host.planes(picture)[0] == 7).all()
+    assert asked["stream"] == 1, "not on a stream of the former device"

@@ -26,7 +26,7 @@ def decode_and_read(device: SimDevice, *, staged: bool) -> list[np.ndarray]:
         copies.append(device.empty((SIZE.height * 3 // 2, SIZE.width), "uint8"))
         device.copy(copies[-1][: SIZE.height], buffer.luma, reader)
         device.copy(copies[-1][SIZE.height :].reshape(buffer.chroma.shape), buffer.chroma, reader)
-        buffer.read_until(reader.record())
+        buffer.read_until(reader.record(), reader)
     device.synchronize()
     return copies
 

@@ -117,7 +117,7 @@ def kept(path: Path, device: SimDevice, frames: int) -> int:
                 buffer = picture.buffer
                 reader.wait(buffer.ready)
                 device.copy(target, buffer.nv12, reader)
-                buffer.read_until(reader.record())
+                buffer.read_until(reader.record(), reader)
                 count += 1
                 del picture, buffer
     device.synchronize()

@@ -34,7 +34,7 @@ class DeviceFitter:
         if frame.size != self._output.size:
             fitted = self._scale(fitted, frame.size)
         if fitted is not buffer:
-            buffer.read_until(stream.record())
+            buffer.read_until(stream.record(), stream)
         return fitted
 
     def _scale(self, buffer: Buffer, size: Size) -> Buffer:
