@@ -3,7 +3,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from livefusion.core.color import ColorInfo
-from livefusion.core.errors import OutputError
+from livefusion.core.errors import DeviceLostError, OutputError
 from livefusion.core.events import Eos, Event
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
+from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.file_claim import FileClaim
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
@@ -225,6 +226,48 @@ def test_a_stall_is_a_longer_picture_not_a_second_packet(tmp_path: Path) -> None
         sink.write(RenderedFrame(frame, Outcome.CLEAR))
     sink.close()
     assert len(decode_clip(sink.path)) == 30
+
+
+class Failing(X264Encoder):
+    """Cannot read the pictures of these numbers, as after the loss of a GPU."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__(CpuDevice())
+        self._numbers = set(numbers)
+
+    def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
+        if frame.seq in self._numbers:
+            self._numbers.remove(frame.seq)
+            raise DeviceLostError("the GPU is gone")
+        return super().encode(frame, keyframe=keyframe)
+
+
+@pytest.mark.parametrize("lost", [(0,), (3, 4), (29,)])
+def test_what_stands_in_for_a_picture_that_could_not_be_read_takes_its_place(
+    tmp_path: Path, lost: tuple[int, ...]
+) -> None:
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    sink = FileSink(tmp_path / "out.mp4", CpuDevice(), OutputFormat.of(source.format), encoder=Failing(*lost))
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        try:
+            sink.write(RenderedFrame(frame, Outcome.CLEAR))
+        except DeviceLostError:
+            sink.write(RenderedFrame(frame, Outcome.SAFE))
+    sink.close()
+    assert sink.stats.frames == len(decode_clip(sink.path)) == 30
+
+
+def test_a_first_picture_that_could_not_be_read_leaves_no_file(tmp_path: Path) -> None:
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    sink = make(tmp_path / "out.mp4", encoder=Failing(0))
+    sink.open(CONTEXT)
+    with pytest.raises(DeviceLostError):
+        sink.write(RenderedFrame(next(frames_of(source)), Outcome.CLEAR))
+    sink.close()
+    assert not (tmp_path / "out.mp4").exists()
 
 
 def test_opened_again_it_goes_on_in_another_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from nv_tools import CONTEXT, SIZE, write
 
 from livefusion.core.color import ColorInfo, Matrix, Range
-from livefusion.core.errors import DeviceError, GraphError
+from livefusion.core.errors import DeviceError, DeviceLostError, GraphError
 from livefusion.core.events import Eos
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
@@ -109,7 +109,7 @@ def test_each_wait_is_needed() -> None:
 
 
 def test_a_slot_that_does_not_wait_for_the_encoder_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DeviceBuffer, "read_until", lambda buffer, event: None)
+    monkeypatch.setattr(DeviceBuffer, "read_until", lambda buffer, event, stream: None)
     device = SimDevice(0, host_orders=False)
     encode_all(device)
     assert any("nvenc" in str(race) for race in device.races)
@@ -272,6 +272,70 @@ def test_x264_takes_over_and_says_why(
     expected = 12 if "late" not in reason else 8  # what is inside an encoder that is given up is lost
     assert len(decode_clip(sink.path)) == expected
     device.assert_no_races()
+
+
+class Leaving(SimDevice):
+    """A GPU that is lost on command, with all that it has under way."""
+
+    lost = False
+
+    def stream(self, name: str) -> Any:
+        if self.lost:
+            raise DeviceLostError("the GPU is gone")
+        return super().stream(name)
+
+
+@pytest.mark.parametrize(
+    ("no_flush", "count", "told"), [(False, 12, "NVENC fails"), (True, 9, "3 pictures that were inside it")]
+)
+def test_what_nvenc_holds_when_it_fails_is_recorded_if_it_can_be_had(
+    tmp_path: Path, no_flush: bool, count: int, told: str
+) -> None:
+    """It holds three pictures back, and its GPU, which nobody may ask for anything, is lost."""
+    device = Leaving(1, kind="cuda")
+    codecs = stand_in_codecs(device, Faults(delay=3, encode_fails=frozenset({6})))
+    sink = FileSink(tmp_path / "out.mp4", device, OUTPUT, codecs=codecs)
+    sink.open(CONTEXT)
+    for frame in frames(device, 6):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    last = next(frames(device, 1, first=6))
+    device.lost = True
+    if no_flush:
+        codecs.module.encoders[0].EndEncode = refuse
+    with pytest.raises(DeviceLostError):
+        sink.write(RenderedFrame(last, Outcome.CLEAR))
+    for frame in frames(CpuDevice(), 6, first=6):
+        sink.write(RenderedFrame(frame, Outcome.SAFE))
+    sink.close()
+    [fallback] = sink.fallbacks
+    assert told in fallback.reason
+    numbers = [most_like(picture) for picture in decode_clip(sink.path)]
+    assert numbers == [*range(count - 6), *range(6, 12)]
+
+
+def most_like(picture: Any) -> int:
+    """Number of the pattern that a picture shows."""
+    luma = luma_of(picture).astype(int)
+    return min(range(12), key=lambda index: np.abs(luma - pattern_planes(SIZE, index)[0]).mean())
+
+
+def refuse() -> list[Any]:
+    raise RuntimeError("the GPU is gone")
+
+
+def test_a_recording_whose_gpu_is_lost_at_the_end_is_finished(tmp_path: Path) -> None:
+    device = SimDevice(1, kind="cuda")
+    codecs = stand_in_codecs(device, Faults(delay=3))
+    sink = FileSink(tmp_path / "out.mp4", device, OUTPUT, codecs=codecs)
+    sink.open(CONTEXT)
+    for frame in frames(device, 6):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    codecs.module.encoders[0].EndEncode = refuse
+    sink.close()
+    assert "3 pictures that were inside it are lost" in sink.fallbacks[0].reason
+    with av.open(str(sink.path)) as container:
+        assert container.duration == 100_000, "an ordinary MP4 with its index"
+        assert len(list(container.decode(video=0))) == 3
 
 
 def test_a_session_is_given_back() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from livefusion.core.errors import DeviceError, GraphError
 from livefusion.core.frame import Frame
+from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
@@ -44,7 +45,8 @@ def choose_decoder(
 class ChosenEncoder:
     """NVENC for pictures of a GPU that has one, else x264; and x264 from where NVENC fails.
 
-    ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording.
+    ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording. What
+    they were encoded to comes before the first packet of x264, unless it is lost with the GPU.
     """
 
     def __init__(self, device: Device, *, codecs: Codecs | None = None, late: int = 0) -> None:
@@ -53,6 +55,7 @@ class ChosenEncoder:
         self._late = late
         self._output: OutputFormat | None = None
         self._encoder: Encoder = X264Encoder(device)
+        self._rescued: Sequence[Any] = ()
         self._fallbacks: tuple[Fallback, ...] = ()
 
     @property
@@ -68,7 +71,7 @@ class ChosenEncoder:
     def open(self, output: OutputFormat) -> None:
         """Open NVENC or x264. ``MachineError`` if both refuse."""
         self._output = output
-        self._fallbacks = ()
+        self._fallbacks, self._rescued = (), ()
         try:
             codecs = self._codecs or open_codecs(self._device)
             if codecs is None:
@@ -84,24 +87,45 @@ class ChosenEncoder:
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The packet of a frame."""
         try:
-            return self._encoder.encode(frame, keyframe=keyframe)
+            return self._with_rescued(self._encoder.encode(frame, keyframe=keyframe))
         except (DeviceError, GraphError) as error:
             if not isinstance(self._encoder, NvencEncoder) or self._output is None:
                 raise
-            self._encoder.close()
-            self._fall_back(error.problem, self._output)
-            return self._encoder.encode(frame, keyframe=True)
+            self._leave(self._encoder, error.problem, self._output)
+            return self._with_rescued(self._encoder.encode(frame, keyframe=True))
 
     def flush(self) -> Sequence[Any]:
-        """The packets that are still inside."""
-        return self._encoder.flush()
+        """The packets that are still inside, as far as a GPU that was lost meanwhile still gives them."""
+        try:
+            return self._with_rescued(self._encoder.flush())
+        except (DeviceError, GraphError) as error:
+            if not isinstance(self._encoder, NvencEncoder) or self._output is None:
+                raise
+            self._leave(self._encoder, error.problem, self._output)
+            return self._with_rescued(())
 
     def close(self) -> None:
         """Close whichever encoder it was."""
         self._encoder.close()
 
+    def _leave(self, nvenc: NvencEncoder, reason: str, output: OutputFormat) -> None:
+        try:
+            self._rescued = nvenc.flush()
+        except (DeviceError, GraphError):
+            if nvenc.delay:
+                reason = f"{reason}; {nvenc.delay} pictures that were inside it are lost"
+        nvenc.close()
+        self._fall_back(reason, output)
+
+    def _with_rescued(self, packets: Sequence[Any]) -> Sequence[Any]:
+        if not self._rescued:
+            return packets
+        rescued, self._rescued = self._rescued, ()
+        return [*rescued, *packets]
+
     def _fall_back(self, reason: str, output: OutputFormat) -> None:
         _log.warning("encoding by x264 on the CPU: %s", reason)
         self._fallbacks = (Fallback("nvenc", "x264", reason),)
-        self._encoder = X264Encoder(self._device)
+        # Nothing is asked of the device, which may be lost: x264 fetches pictures from wherever they lie.
+        self._encoder = X264Encoder(CpuDevice())
         self._encoder.open(output)

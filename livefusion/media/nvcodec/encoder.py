@@ -88,8 +88,7 @@ class NvencEncoder:
         ts = frame.ts.rescale(self._output.time_base)
         flags = self._key_flags if self._keyframes.is_key(ts, wanted=keyframe) else 0
         buffer = self._fitter.fit(frame)
-        self._times.append(ts.pts)
-        packets = self._packets(self._encode(buffer, flags))
+        packets = self._take(buffer, flags, ts.pts)
         if len(self._times) > self._late:
             packets = [*packets, *self._flush_behind(flags)]
         if len(self._times) > self._late:
@@ -150,6 +149,15 @@ class NvencEncoder:
         parameters.vbvInitialDelay = rates["vbvinit"]
         return bool(self._session.Reconfigure(parameters))
 
+    def _take(self, buffer: Buffer, flags: int, pts: int) -> Sequence[Any]:
+        """Hand a picture over that shall come out again; one that is refused is not inside."""
+        self._times.append(pts)
+        try:
+            return self._packets(self._encode(buffer, flags))
+        except DeviceError:
+            self._times.pop()
+            raise
+
     def _encode(self, buffer: Buffer, flags: int) -> Sequence[Any]:
         """Hand a picture over; it is copied on the encoder's stream, which the slot's next user waits for."""
         try:
@@ -157,7 +165,7 @@ class NvencEncoder:
         except Exception as error:  # the same
             raise DeviceError(f"NVENC fails ({reason_of(str(error))})") from error
         finally:
-            buffer.read_until(self._stream.record())
+            buffer.read_until(self._stream.record(), self._stream)
 
     def _flush_behind(self, flags: int) -> Sequence[Any]:
         """The packet of the picture that was just handed over, if flushing brings it."""

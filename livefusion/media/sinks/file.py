@@ -104,8 +104,10 @@ class FileSink:
         if not self._recording.is_new(ts):
             return
         try:
+            packets = self._encoder.encode(frame)
+            # Only now: what stands in for a picture that could not be encoded has the same time.
             self._recording.begin(ts)
-            self._stats.bytes += self._recording.mux(self._encoder.encode(frame))
+            self._stats.bytes += self._recording.mux(packets)
         except (FFmpegError, OSError) as error:
             raise self._failure(error) from error
         self._stats.frames += 1
