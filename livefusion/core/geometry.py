@@ -56,7 +56,7 @@ class Box:
     @property
     def area(self) -> float:
         """Area in square pixels; 0 for an empty box."""
-        return max(0.0, self.width) * max(0.0, self.height)
+        return self.width * self.height if self.width > 0 and self.height > 0 else 0.0
 
     def grown(self, factor: float) -> "Box":
         """The box with the same centre and its sides multiplied by ``factor``."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from livefusion.testing.wait_sites import FOREIGN, calling_site
+from livefusion.testing.wait_sites import FOREIGN, calling_site, sites_in_source
 
 
 class Mutation:
@@ -12,6 +12,7 @@ class Mutation:
     """
 
     def __init__(self, wait: int | None = None, site: str | None = None) -> None:
+        sites_in_source()
         self._wait = wait
         self._site = site
         self.count = 0

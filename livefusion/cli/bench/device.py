@@ -3,7 +3,13 @@
 from livefusion.cli.bench.figure import Figure
 from livefusion.cli.bench.options import BenchOptions
 from livefusion.testing.host_twin import compiler
-from livefusion.testing.mutants import Mutant, clue_of, leave_out_each, leave_out_places
+from livefusion.testing.mutants import (
+    Mutant,
+    clue_of,
+    leave_out_each,
+    leave_out_places,
+    unreached,
+)
 from livefusion.testing.sim_farm import SimFarm, Task
 from livefusion.testing.sim_graph import FRAMES, SimRun
 from livefusion.testing.sim_route import CHIP, ROUTES, Route
@@ -56,12 +62,12 @@ def _places(mutants: list[Mutant], whole: dict[Route, SimRun]) -> list[Figure]:
         *rows,
         Figure(SCENARIO, "places that wait", len(mutants)),
         Figure(SCENARIO, "places left out and noticed", sum(one.noticed for one in reached)),
-        Figure(SCENARIO, "places that order nothing", sum(bool(one.excused) for one in reached)),
+        Figure(SCENARIO, "places that order nothing", sum(bool(one.excused) for one in mutants)),
         Figure(SCENARIO, "places left out unnoticed", len(silent), "", "= 0"),
         Figure(
             SCENARIO,
             "places never reached",
-            len(mutants) - len(reached),
+            len(unreached(mutants)),
             "",
             "= 0" if len(whole) == len(ROUTES) else "",
         ),
@@ -69,6 +75,6 @@ def _places(mutants: list[Mutant], whole: dict[Route, SimRun]) -> list[Figure]:
 
 
 def _verdict(mutant: Mutant) -> str:
-    if not mutant.waits:
+    if not mutant.waits and not mutant.excused:
         return "never reached"
     return "noticed" if mutant.noticed else mutant.excused or "NOT NOTICED"
