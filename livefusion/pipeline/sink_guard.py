@@ -29,17 +29,17 @@ class SinkGuard:
     def write(self, item: RenderedFrame) -> None:
         """Hand the picture on, or the slate with its numbers."""
         footing, device = self._recovery.footing, item.frame.buffer.device
-        if self._recovery.is_lost(device):
-            self._sink.write(self._slates.like(item))
-            return
-        try:
-            self._sink.write(item)
-        except DeviceError as error:
-            if device == footing.device.name:
-                self._recovery.meet(self._name, error, footing)
-            elif isinstance(error, DeviceLostError):
-                self._recovery.lose(device)
-            self._sink.write(self._slates.host_like(item))
+        if not self._recovery.is_lost(device):
+            try:
+                self._sink.write(item)
+                return
+            except DeviceError as error:
+                if device == footing.device.name:
+                    self._recovery.meet(self._name, error, footing)
+                elif isinstance(error, DeviceLostError):
+                    self._recovery.lose(device)
+        # Not the slate of the device in force, which may still be the lost one.
+        self._sink.write(self._slates.host_like(item))
 
     def handle(self, event: Event) -> None:
         """Tell the sink."""

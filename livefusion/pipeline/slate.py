@@ -29,8 +29,9 @@ class SlateShelf:
         self._pictures: dict[tuple[str, Size, ColorInfo], Buffer] = {}
 
     def move(self, device: Device) -> None:
-        """Keep slates on another device from now on."""
+        """Keep slates on another device from now on, and let go of those on the former one."""
         with self._lock:
+            self._pictures = {key: kept for key, kept in self._pictures.items() if key[0] == "cpu"}
             self._device = device
 
     def picture(self, size: Size, color: ColorInfo) -> Buffer:
