@@ -163,9 +163,7 @@ class Pipeline:
         if self._plan is None or self._stages is None:
             raise GraphError("there is nothing to switch before the start")
         identity = self._library.load(source, consent)
-        engine = self._stages.engine
-        if engine is not None:  # a new one is opened with the plan in force
-            engine.prepare(identity)
+        self._stages.prepare(identity)
         self._plan = replace(self._plan, identity=identity)
 
     def progress(self) -> Progress:
@@ -195,7 +193,7 @@ class Pipeline:
                 fallbacks=self._fallbacks(),
                 identity=self._plan.identity if self._plan else None,
                 networks=self._stages.networks if self._stages else (),
-                engine=self._stages.engine.name if self._stages and self._stages.engine else "",
+                engine=self._stages.engine if self._stages else "",
                 counts=self._stages.counts if self._stages else None,
                 outputs=self._outputs,
                 rss_peak_mb=self._usage.rss_peak_mb,

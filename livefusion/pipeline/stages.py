@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import astuple
+from typing import Final
 
-from livefusion.core.face import AnalysedFrame, FaceTrack
+from livefusion.core.errors import DeviceError
+from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
 from livefusion.core.frame import Frame, RenderedFrame
 from livefusion.core.settings import FaceSettings
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
@@ -16,6 +18,7 @@ from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.swap.mesh.engine import MeshEngine
 
+RENDER: Final = "render"
 PATIENT_GUARD_NS = 1_000_000_000
 """A file can wait for its detector where a live picture would have to be covered."""
 
@@ -43,11 +46,10 @@ class Stages:
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
         self._networks: Networks | None = None
-        self._analyse: AnalyseStage | None = None
         self._known: tuple[FaceTrack, ...] = ()
-        self._former = FaceCounts()
-        self.engine: MeshEngine | None = None
-        """What draws the faces now; None while it is made anew."""
+        self._seen: tuple[FaceCounts, AnalyseStage | None] = (FaceCounts(), None)
+        self._drawing: tuple[Footing, MeshEngine] | None = None
+        self._coming: Identity | None = None
 
     def analyse(self) -> MovableStage[Frame, AnalysedFrame]:
         """The stage that finds the faces, to be opened."""
@@ -55,22 +57,50 @@ class Stages:
 
     def render(self) -> MovableStage[AnalysedFrame, RenderedFrame]:
         """The stage that changes them, to be opened."""
-        return MovableStage("render", self._recovery, self._make_render, self._withheld, withholds=True)
+        return MovableStage(RENDER, self._recovery, self._make_render, self._withheld, withholds=True)
+
+    def prepare(self, identity: Identity) -> None:
+        """Get a face ready where faces are drawn, also by a stage that is made anew just now.
+
+        Raises what the device says if there is no way out of it.
+        """
+        self._coming = identity  # noted before the look at what draws; ``_make_render`` does it the other way
+        ready = None
+        while (drawing := self._drawing) is not None and drawing is not ready:
+            footing, engine = drawing
+            try:
+                engine.prepare(identity)
+                ready = drawing
+            except DeviceError as error:
+                if footing is not self._recovery.footing:
+                    ready = drawing  # its successor is on the way
+                elif not self._recovery.meet(RENDER, error, footing):
+                    self._coming = None
+                    raise
+
+    @property
+    def engine(self) -> str:
+        """Name of what draws the faces; empty while it is made anew."""
+        drawing = self._drawing
+        return drawing[1].name if drawing else ""
 
     @property
     def networks(self) -> tuple[Session, ...]:
         """The networks in use."""
-        return self._networks.loaded if self._networks else ()
+        networks = self._networks
+        return networks.loaded if networks else ()
 
     @property
     def counts(self) -> FaceCounts:
         """The figures of all analyse stages of the run."""
-        return _sum(self._former, self._analyse.counts) if self._analyse else self._former
+        former, analyse = self._seen  # one read: the stage may be made anew meanwhile
+        return _sum(former, analyse.counts) if analyse else former
 
     def _make_analyse(self, footing: Footing) -> AnalyseStage:
-        if self._analyse is not None:
-            self._known, self._former = self._analyse.tracks, self.counts
-            self._analyse = self._networks = None
+        _, former = self._seen
+        if former is not None:
+            self._known, self._seen = former.tracks, (self.counts, None)
+            former = self._networks = None
             self._recovery.free(footing.device)
         networks = Networks(footing.device, self._models)
         stage = build_analyse_stage(
@@ -80,16 +110,18 @@ class Stages:
             detect_guard_ns=self._guard_ns,
             known=self._known,
         )
-        self._analyse, self._networks = stage, networks
+        self._seen, self._networks = (self._seen[0], stage), networks
         return stage
 
     def _make_render(self, footing: Footing) -> RenderStage:
-        if self.engine is not None:
-            self.engine = None
+        if self._drawing is not None:
+            self._drawing = None
             self._recovery.free(footing.device)
         engine = MeshEngine(footing.device)
         stage = RenderStage(footing.device, engine, self._current_plan, self._slates)
-        self.engine = engine
+        self._drawing = footing, engine
+        if self._coming is not None:
+            engine.prepare(self._coming)
         return stage
 
     def _unseen(self, frame: Frame) -> AnalysedFrame:

@@ -18,7 +18,7 @@ from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
 from livefusion.swap.mesh.canonical import INNER_LIPS, LEFT_EYE, RIGHT_EYE
-from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.mesh.engine import MOST_IDENTITIES, MeshEngine
 
 pytestmark = pytest.mark.unit
 
@@ -139,3 +139,22 @@ def test_warm_up_leaves_the_engine_ready(identity: Identity, posed: Posed, track
 def test_the_mouth_is_no_part_of_what_is_drawn(rig: Rig, identity: Identity) -> None:
     drawn = rig.engine._find(identity).triangles
     assert not np.isin(drawn, INNER_LIPS).all(axis=1).any()
+
+
+def test_an_identity_that_is_loaded_anew_leaves_the_former_one_ready(
+    rig: Rig, identity: Identity, posed: Posed, tracked: Tracked
+) -> None:
+    """The plan in force still has the former one when the next is made ready."""
+    again = replace(identity)
+    rig.engine.prepare(again)
+    for one in (identity, again):
+        assert rig.swap(tracked(posed()), one) is not None
+
+
+def test_the_identity_that_was_chosen_last_does_not_make_room(
+    rig: Rig, identity: Identity, posed: Posed, tracked: Tracked
+) -> None:
+    for _ in range(MOST_IDENTITIES):
+        rig.engine.prepare(replace(identity))
+        rig.engine.prepare(identity)
+    assert rig.swap(tracked(posed()), identity) is not None

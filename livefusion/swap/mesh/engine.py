@@ -52,8 +52,11 @@ class MeshEngine:
         self._canvas = Canvas(device)
         self._vertices = VertexUpload(device)
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
-        self._prepared: OrderedDict[str, _Prepared] = OrderedDict()
+        # By ``id``: an identity that was loaded anew is another one, and the former may still be shown.
+        self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
         self._lock = threading.Lock()
+        self._uploading = threading.Lock()
+        """Held while something is put on the stream of the textures: faces are prepared on other threads."""
         self._warm: Event | None = None
         self._stream: Stream | None = None
 
@@ -65,9 +68,9 @@ class MeshEngine:
     def prepare(self, identity: Identity) -> None:
         """Convert and upload the texture of an identity. ``ModelError`` if the canonical mesh is missing."""
         with self._lock:
-            known = self._prepared.get(identity.id)
-        if known is not None and known.identity is identity:
-            return
+            if id(identity) in self._prepared:
+                self._prepared.move_to_end(id(identity))
+                return
         triangles = visible_triangles(identity.texture[..., 3])
         prepared = _Prepared(
             identity,
@@ -75,13 +78,14 @@ class MeshEngine:
             self._device.empty(triangles.shape, np.int32),
             np.unique(triangles).astype(np.int32),
         )
-        self._device.copy(prepared.triangles, triangles, self._upload_stream)
-        for color in USUAL_COLORS:
-            self._convert(prepared, color)
-        # Waited for here, so that a switch of identities does not stall the first frame with the new one.
-        self._upload_stream.synchronize()
+        with self._uploading:
+            self._device.copy(prepared.triangles, triangles, self._upload_stream)
+            for color in USUAL_COLORS:
+                self._convert(prepared, color)
+            # Waited for here, so that a switch of identities does not stall the first frame with the new one.
+            self._upload_stream.synchronize()
         with self._lock:
-            self._prepared[identity.id] = prepared
+            self._prepared[id(identity)] = prepared
             while len(self._prepared) > MOST_IDENTITIES:
                 self._prepared.popitem(last=False)
         _log.debug("identity %s is ready, %d triangles show", identity.id, len(triangles))
@@ -158,8 +162,8 @@ class MeshEngine:
 
     def _find(self, identity: Identity) -> _Prepared:
         with self._lock:
-            prepared = self._prepared.get(identity.id)
-        if prepared is None or prepared.identity is not identity:
+            prepared = self._prepared.get(id(identity))
+        if prepared is None:
             raise GraphError(f"identity {identity.id} was not prepared")
         return prepared
 
@@ -172,7 +176,10 @@ class MeshEngine:
 
     def _levels(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = prepared.levels.get((color.matrix, color.range))
-        return self._convert(prepared, color) if levels is None else levels
+        if levels is None:
+            with self._uploading:
+                levels = self._convert(prepared, color)
+        return levels
 
     def _convert(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = to_levels(prepared.identity.texture, color, self._device, self._upload_stream)
