@@ -11,6 +11,7 @@ import pytest
 
 from livefusion.core.errors import DeviceLostError
 from livefusion.devices.cuda import library
+from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -155,3 +156,34 @@ def test_a_machine_with_numpy_and_cupy_alone_is_enough(tmp_path: Path) -> None:
 def test_cupy_before_14_has_another_name_for_our_stream() -> None:
     old = SimpleNamespace(cuda=SimpleNamespace(Stream=object, ExternalStream=lambda handle: handle))
     assert library.current(old, SimpleNamespace(handle=7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("says", "value", "passed"),
+    [
+        ("operators  took 3.1 s\n========= ERROR SUMMARY: 0 errors", "0 errors", True),
+        ("operators  took 3.1 s\n========= ERROR SUMMARY: 10 errors", "10 errors", False),
+        ("operators  took 3.1 s\n= RACECHECK SUMMARY: 0 hazards displayed", "0 hazards displayed", True),
+        ("operators  took 3.1 s\n= RACECHECK SUMMARY: 2 hazards displayed", "2 hazards displayed", False),
+        ("========= ERROR SUMMARY: 0 errors", "the operators did not run through: exit status 0", False),
+        ("", "the operators did not run through: exit status 0", False),
+    ],
+)
+def test_the_sanitizer_is_believed_if_the_operators_ran(
+    gpu_check: Any, tmp_path: Path, says: str, value: str, passed: bool
+) -> None:
+    from gpu_checks import sanitizer
+
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(f"#!/bin/sh\ncat <<'END'\n{says}\nEND\n")
+    tool.chmod(0o755)
+    assert sanitizer._errors(str(tool), "memcheck") == (value, "0 errors", passed)
+
+
+def test_without_an_engine_the_frame_is_measured_all_the_same(gpu_check: Any) -> None:
+    from gpu_checks import network
+    from gpu_checks.machine import Machine
+
+    machine = Machine(HostCupy(), stands_in=True)
+    machine.stands_in = False  # so that engines are tried: neither PyTorch nor cuBLAS works on it
+    assert network.build(machine).name.startswith("none: Torch: ")

@@ -48,6 +48,12 @@ def test_everything_we_use_exists_and_is_called_rightly(cupy: Any) -> None:
     assert [message for use in found if (message := fault(cupy, use))] == []
 
 
+def test_so_does_what_the_checks_of_a_gpu_use(cupy: Any) -> None:
+    found = uses(ROOT / "tools" / "gpu_checks", "cupy", KNOWN)
+    assert {"RawKernel", "eventElapsedTime", "matmul", "memGetInfo"} <= {use.chain[-1] for use in found}
+    assert [message for use in found if (message := fault(cupy, use))] == []
+
+
 def test_the_stand_in_has_nothing_that_cupy_lacks(cupy: Any) -> None:
     pairs = list(_pairs(HostCupy().cuda, cupy.cuda, "cupy.cuda"))
     assert len(pairs) > 40

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -52,9 +53,11 @@ def run(command: Sequence[str], patience: float) -> Found:
             status = process.wait(patience)
             ending = f"exit status {status}" if status >= 0 else f"ended by signal {-status}"
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             ending = f"not done after {patience:.0f} s"
+        finally:
+            with suppress(ProcessLookupError):  # its children, too, should leave the GPU to the next check
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         found = _read(told)
     found.ending = ending
     return found

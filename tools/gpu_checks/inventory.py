@@ -12,13 +12,12 @@ from gpu_checks.machine import Machine
 from gpu_checks.sheet import Row
 
 _LIBRARIES = {
-    "driver": "libcuda.so.1",
-    "NVDEC": "libnvcuvid.so.1",
-    "NVENC": "libnvidia-encode.so.1",
-    "NVML": "libnvidia-ml.so.1",
-    "NVRTC": "libnvrtc.so",
-    "cuBLAS": "libcublas.so",
-    "cuDNN": "libcudnn.so.9",
+    "driver": ("libcuda.so.1",),
+    "NVDEC": ("libnvcuvid.so.1",),
+    "NVENC": ("libnvidia-encode.so.1",),
+    "NVML": ("libnvidia-ml.so.1",),
+    "cuBLAS": ("libcublas.so.13", "libcublas.so.12"),
+    "cuDNN": ("libcudnn.so.9",),
 }
 _PACKAGES = (
     "cupy-cuda13x",
@@ -51,19 +50,36 @@ def check(machine: Machine) -> list[Row]:
                 "memory free of all (GB)",
                 " of ".join(f"{size / 1e9:.1f}" for size in runtime.memGetInfo()),
             ),
+            Row("inventory", "L2 cache (MB)", f"{_l2_bytes(machine) / 1e6:.1f}"),
             Row("inventory", "clock and driver", _smi()),
+            Row("inventory", "NVRTC that CuPy finds", _compiler(machine)),
         ]
-    rows += [Row("inventory", f"library {name}", _library(file)) for name, file in _LIBRARIES.items()]
+    rows += [Row("inventory", f"library {name}", _library(files)) for name, files in _LIBRARIES.items()]
     rows += [Row("inventory", f"package {name}", _version(name)) for name in _PACKAGES]
     return rows
 
 
-def _library(file: str) -> str:
+def _l2_bytes(machine: Machine) -> int:
+    runtime = machine.cupy.cuda.runtime
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrL2CacheSize, machine.device.index))
+
+
+def _compiler(machine: Machine) -> str:
+    """CuPy also looks where pip puts it; the system's loader does not."""
     try:
-        ctypes.CDLL(file)
-    except OSError:
-        return f"no {file}"
-    return "there"
+        return ".".join(map(str, machine.cupy.cuda.nvrtc.getVersion()))
+    except (RuntimeError, ImportError) as error:
+        return f"none ({error})"
+
+
+def _library(files: tuple[str, ...]) -> str:
+    for file in files:
+        try:
+            ctypes.CDLL(file)
+        except OSError:
+            continue
+        return file
+    return f"not on the system's path: {', '.join(files)}"
 
 
 def _version(package: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpu_checks.machine import Machine
-from gpu_checks.sheet import SkippedError
 from livefusion.devices.cuda.library import current
 from livefusion.devices.cuda.stream import CudaStream
 
@@ -28,20 +27,23 @@ class Network(Protocol):
 
 
 def build(machine: Machine) -> Network:
-    """The first engine that works; ``SkippedError`` if none does."""
+    """The first engine that works; one that does nothing, and says why, if there is none."""
     if machine.stands_in:
-        return _Nothing()
+        return _Nothing("none")
     reasons = []
     for make in (_Torch, _Gemm):
         try:
             return make(machine)
         except Exception as error:  # border: foreign engines fail in any way, and the next one may work
             reasons.append(f"{make.__name__.strip('_')}: {type(error).__name__}: {error}")
-    raise SkippedError("; ".join(reasons))
+    return _Nothing(f"none: {'; '.join(reasons)}")
 
 
 class _Nothing:
-    name = "nothing"
+    """Leaves the frame's own work, which is worth measuring too."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def run(self, stream: CudaStream) -> None:
         """Nothing."""
@@ -50,7 +52,7 @@ class _Nothing:
 class _Torch:
     """Convolutions of cuDNN, captured as one CUDA graph."""
 
-    name = "PyTorch convolutions, CUDA graph"
+    name = f"PyTorch convolutions, CUDA graph, {GFLOP:.0f} GFLOP"
 
     def __init__(self, machine: Machine) -> None:
         import torch
@@ -88,7 +90,7 @@ class _Torch:
 class _Gemm:
     """The same multiplications as products of matrices, where only cuBLAS is there."""
 
-    name = "cuBLAS products of the same size"
+    name = f"cuBLAS products of the same size, {GFLOP:.0f} GFLOP"
 
     def __init__(self, machine: Machine) -> None:
         self._cupy = machine.cupy
