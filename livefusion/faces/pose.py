@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.archive import read_arrays
 from livefusion.core.face import Landmarks
 from livefusion.faces.points import RIGID
 from livefusion.inference.registry import ModelRegistry
@@ -33,9 +34,8 @@ class PoseEstimator:
     def from_registry(registry: ModelRegistry | None = None) -> "PoseEstimator":
         """With the canonical mesh that ships. ``ModelError`` if it is missing or damaged."""
         content = (registry or ModelRegistry.load())["canonical_mesh"].read()
-        with np.load(io.BytesIO(content)) as arrays:
-            # The file has y up and z towards the camera.
-            return PoseEstimator(arrays["vertices"] * [1, -1, -1])
+        # The file has y up and z towards the camera.
+        return PoseEstimator(read_arrays(io.BytesIO(content))["vertices"] * [1, -1, -1])
 
     def __call__(self, landmarks: Landmarks) -> HeadPose:
         """The pose of (478, 3) landmarks."""

@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.archive import read_arrays
 from livefusion.core.errors import IdentityError
 from livefusion.core.face import Identity
 from livefusion.core.words import did_you_mean
@@ -136,15 +137,15 @@ def _write(path: Path, identity: Identity) -> None:
 
 def _read(path: Path, consent: ConsentRecord) -> Identity:
     try:
-        # The file is opened here because NumPy leaves it open when the archive is damaged.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return Identity(
-                id=path.parent.name,
-                label=str(arrays["label"]),
-                texture=arrays["texture"],
-                shape=arrays["shape"],
-                embedding=arrays.get("embedding"),
-                consent=consent.as_report(),
-            )
+        with path.open("rb") as file:
+            arrays = read_arrays(file)
+        return Identity(
+            id=path.parent.name,
+            label=str(arrays["label"]),
+            texture=arrays["texture"],
+            shape=arrays["shape"],
+            embedding=arrays.get("embedding"),
+            consent=consent.as_report(),
+        )
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error

@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.archive import read_arrays
 from livefusion.core.errors import IdentityError, ModelError
 from livefusion.core.face import Identity
 from livefusion.core.words import did_you_mean
@@ -100,9 +101,9 @@ def pack_persona(identity: Identity) -> bytes:
 def unpack_persona(content: bytes, name: str, label: str) -> Identity:
     """The identity in a persona's file; ``ModelError`` if it is none."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            rgb = _decode(arrays["texture"])
-            shape, embedding = arrays["shape"], arrays["embedding"]
+        arrays = read_arrays(io.BytesIO(content))
+        rgb = _decode(arrays["texture"])
+        shape, embedding = arrays["shape"], arrays["embedding"]
     except (OSError, EOFError, KeyError, ValueError, BadZipFile, cv2.error) as error:
         raise ModelError(f"persona {name} is not a persona file ({error})", _RESTORE) from error
     if shape.shape != (VERTEX_COUNT, 3):

@@ -5,11 +5,13 @@ import io
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.archive import read_arrays
 from livefusion.core.errors import ModelError
 from livefusion.inference.registry import find_models_folder
 
@@ -37,12 +39,12 @@ def load_performer_photos() -> tuple[PerformerPhoto, ...]:
     models = find_models_folder()
     files = _read_files(models / _FOLDER)
     try:
-        triangles = np.load(models / "canonical_mesh.npz")["triangles"]
-        landmarks = np.load(io.BytesIO(files["landmarks.npz"]))
+        triangles = read_arrays(io.BytesIO((models / "canonical_mesh.npz").read_bytes()))["triangles"]
+        landmarks = read_arrays(io.BytesIO(files["landmarks.npz"]))
         return tuple(
             _photo(files[f"{person}.webp"], landmarks[person], triangles) for person in ("first", "second")
         )
-    except (KeyError, OSError, ValueError, cv2.error) as error:
+    except (EOFError, KeyError, OSError, ValueError, BadZipFile, cv2.error) as error:
         raise ModelError(f"the performer cannot be read ({error})", _RESTORE) from error
 
 

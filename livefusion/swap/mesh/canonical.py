@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.archive import read_arrays
 from livefusion.inference.registry import ModelRegistry
 
 Floats = npt.NDArray[np.float32]
@@ -65,6 +66,6 @@ class CanonicalMesh:
 def canonical_mesh() -> CanonicalMesh:
     """The mesh that ships. ``ModelError`` if its file is missing or damaged."""
     content = ModelRegistry.load()["canonical_mesh"].read()
-    with np.load(io.BytesIO(content)) as arrays:
-        vertices = arrays["vertices"] * np.array([1, -1, -1], np.float32)
-        return CanonicalMesh(vertices, arrays["uv"], arrays["triangles"])
+    arrays = read_arrays(io.BytesIO(content))
+    vertices = arrays["vertices"] * np.array([1, -1, -1], np.float32)
+    return CanonicalMesh(vertices, arrays["uv"], arrays["triangles"])
