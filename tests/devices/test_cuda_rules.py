@@ -14,7 +14,9 @@ from livefusion.devices.cuda.device import CudaDevice
 from livefusion.devices.cuda.library import is_past
 from livefusion.devices.device import Array, Device, Stream
 from livefusion.devices.kernel import Kernel
+from livefusion.devices.kernels import kernel_names
 from livefusion.ops.registry import BLEND_YUVA
+from livefusion.testing import host_kernels
 from livefusion.testing.host_cupy import CUDADriverError, CUDARuntimeError, HostCupy
 from livefusion.testing.host_twin import compiler
 
@@ -155,14 +157,17 @@ def test_a_library_that_spoils_a_capture_costs_that_one_alone() -> None:
     assert cupy.calls["graphLaunch"] == 3
 
 
-def test_a_kernel_is_loaded_before_the_capture() -> None:
-    """The driver loads it when its handle is asked for, and that may need the whole GPU."""
+def test_kernels_are_loaded_when_the_device_is_opened() -> None:
+    """The driver loads one when its handle is asked for, and that may need the whole GPU."""
     cupy = HostCupy()
     device = CudaDevice(cupy)
     stream = device.stream("render")
+    assert cupy.calls["moduleGetFunction"] == 2 * len(kernel_names())
+    assert set(kernel_names()) >= set(host_kernels._kernels())
     for _ in range(5):
         blend(device, picture(device, stream), stream)
     assert cupy.calls["graphLaunch"] == 2
+    assert cupy.calls["moduleGetFunction"] == 2 * len(kernel_names())
     cupy.cuda.runtime.streamBeginCapture(stream.handle, 1)
     with pytest.raises(CUDADriverError):
         cupy.cuda.driver.moduleGetFunction(1, "lf_fill_region")

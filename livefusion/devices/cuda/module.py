@@ -10,7 +10,7 @@ import platformdirs
 
 from livefusion.core.errors import DeviceError
 from livefusion.devices.cuda.library import DOCTOR
-from livefusion.devices.kernels import FOLDER, kernel_source, source_digest
+from livefusion.devices.kernels import FOLDER, kernel_names, kernel_source, source_digest
 
 _log = logging.getLogger(__name__)
 
@@ -21,23 +21,24 @@ PREBUILT = FOLDER / "livefusion.fatbin"
 
 
 class KernelModule:
-    """Kernels by name, for the threads of one process; loaded into the primary context of a GPU."""
+    """Kernels by name, for the threads of one process; loaded into the primary context of a GPU.
+
+    The driver loads each one when its handle is asked for, which may wait for all streams and is forbidden
+    while one is captured: so all are asked for at once.
+    """
 
     def __init__(self, driver: Any, image: bytes) -> None:
-        self._driver = driver
-        self._module = driver.moduleLoadData(image)
-        self._functions: dict[str, int] = {}
+        module = driver.moduleLoadData(image)
+        self._functions = {name: int(driver.moduleGetFunction(module, name)) for name in kernel_names()}
+        self._at = {name: int(driver.moduleGetFunction(module, f"{name}_at")) for name in kernel_names()}
 
     def __getitem__(self, name: str) -> int:
         """Handle of a kernel."""
-        function = self._functions.get(name)
-        if function is None:
-            function = self._functions[name] = int(self._driver.moduleGetFunction(self._module, name))
-        return function
+        return self._functions[name]
 
     def at(self, name: str) -> int:
         """Handle of the same kernel that finds its arguments at an address."""
-        return self[f"{name}_at"]
+        return self._at[name]
 
 
 def load_kernels(cupy: Any, capability: str) -> KernelModule:

@@ -143,8 +143,6 @@ class Replay:
         return True
 
     def _record(self, launches: list[Launch], key: _Key, arguments: list[int], put_at: PutAt) -> int:
-        for kernel, _, _ in launches:
-            self._context.kernels.at(kernel.name)  # the driver loads it now, which a capture does not allow
         with self._context.capture(self._handle) as graphs:
             for (kernel, _, _), (_, grid), place in zip(launches, key, arguments, strict=True):
                 put_at(kernel, grid, place)

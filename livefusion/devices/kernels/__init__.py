@@ -7,6 +7,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 MAIN = "livefusion.cu"
+_KERNEL = re.compile(r"^LF_(?:PIXELS|SUMS|PHASES|TEAM)\((\w+)", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.]+)"$', re.MULTILINE)
 
 
@@ -23,6 +24,12 @@ def kernel_source() -> str:
         return _INCLUDE.sub(lambda match: expand(match[1]), text)
 
     return expand(MAIN)
+
+
+@cache
+def kernel_names() -> tuple[str, ...]:
+    """Every kernel of the source, which also has each under its name with ``_at`` (``lf.h``)."""
+    return tuple(f"lf_{name}" for name in _KERNEL.findall(kernel_source()))
 
 
 @cache
