@@ -54,6 +54,7 @@ class HostCuda:
         self._adopted: dict[int, int] = {}
         self._graveyard: list[np.ndarray[Any, np.dtype[np.uint8]]] = []
         self._number = 0x1000
+        self.reads_pageable = False
         self.launches = 0
         self.calls = 0
 
@@ -195,13 +196,16 @@ class HostCuda:
         self.put(stream, lambda: self._run(name, kernel, ctypes.addressof(packed), threads))
 
     def copy(self, to: int, source: int, size: int, stream: int) -> None:
-        """Copy in stream order; pageable memory is read at once, and is written before this returns."""
-        if not self.owns(source):
+        """Copy in stream order; pageable memory is read at once, and is written before this returns.
+
+        Unless ``reads_pageable``: then it is as good as pinned memory.
+        """
+        if not self.reads_pageable and not self.reaches(source):
             held = ctypes.create_string_buffer(ctypes.string_at(source, size), size)
             self.put(stream, lambda: _move(to, ctypes.addressof(held), size))
             return
         self.put(stream, lambda: _move(to, source, size))
-        if not self.owns(to):
+        if not self.reads_pageable and not self.reaches(to):
             self.synchronize_stream(stream)
 
     def _run(self, name: str, kernel: Any, arguments: int, threads: tuple[int, ...]) -> None:

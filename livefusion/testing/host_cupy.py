@@ -102,8 +102,8 @@ class HostCupy:
     """``CudaDevice(HostCupy())`` runs all of its code; kernels run on the host twin.
 
     ``seed`` has everything run late and in disorder (``host_cuda``), ``rules`` refuse what CUDA refuses.
-    ``pools`` tells whether the GPU has stream-ordered memory. ``fail`` makes coming calls fail, and
-    ``lose`` all of them from now on.
+    ``pools`` tells whether the GPU has stream-ordered memory, ``reads_pageable`` whether it reads any memory
+    of the host. ``fail`` makes coming calls fail, and ``lose`` all of them from now on.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class HostCupy:
         memory: int = 8 * GIGABYTE,
         capability: int = 90,
         pools: bool = True,
+        reads_pageable: bool = False,
         host: HostCuda | None = None,
     ) -> None:
         self.host = host or HostCuda(seed)
@@ -122,7 +123,9 @@ class HostCupy:
         self.calls: dict[str, int] = {}
         self._failures: dict[str, list[int]] = {}
         self._lost = False
-        self._gpus, self._size, self._capability, self._pools = gpus, memory, capability, pools
+        self._gpus, self._size, self._capability = gpus, memory, capability
+        self._attributes = {115: int(pools), 88: int(reads_pageable)}
+        self.host.reads_pageable = reads_pageable
         self.cuda = SimpleNamespace(
             runtime=self._runtime(),
             driver=self._driver(),
@@ -189,7 +192,8 @@ class HostCupy:
         host = self.host
         calls: dict[str, Callable[..., Any]] = {
             "setDevice": lambda index: None,
-            "deviceGetAttribute": lambda attribute, device: int(self._pools),
+            "deviceGetAttribute": lambda attribute, device: self._attributes[attribute],
+            "pointerGetAttributes": lambda address: SimpleNamespace(type=2 * host.reaches(address)),
             "check_status": _check_status,
             "getDeviceCount": lambda: self._gpus,
             "getDeviceProperties": self._properties,
@@ -230,6 +234,8 @@ class HostCupy:
             memcpyDefault=4,
             cudaMemPoolAttrReleaseThreshold=4,
             cudaDevAttrMemoryPoolsSupported=115,
+            cudaDevAttrPageableMemoryAccess=88,
+            memoryTypeUnregistered=0,
             **{name: self._guarded(name, call) for name, call in calls.items()},
         )
 

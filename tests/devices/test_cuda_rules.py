@@ -412,3 +412,28 @@ def test_a_graph_waits_for_another_time_while_somebody_wants_quiet() -> None:
     holder.join()
     blend(device, arrays, stream)
     assert cupy.calls["graphLaunch"] == 1
+
+
+@pytest.mark.parametrize("reads_pageable", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cut", [np.s_[:], np.s_[:, 2:6]])
+def test_pageable_memory_is_free_once_it_was_copied(seed: int, reads_pageable: bool, cut: Any) -> None:
+    """A GPU may read the host's memory itself, and then takes its time."""
+    device = CudaDevice(HostCupy(seed, reads_pageable=reads_pageable))
+    stream = device.stream("upload")
+    there, source = device.empty((4, 8), np.uint8), np.full((4, 8), 7, np.uint8)
+    device.copy(there[cut], source[cut], stream)
+    source[:] = 9
+    back = np.zeros((4, 8), np.uint8)
+    device.copy(back[cut], there[cut], stream)
+    assert (back[cut] == 7).all()
+
+
+def test_pinned_memory_is_not_waited_for() -> None:
+    cupy = HostCupy(1, reads_pageable=True)
+    device = CudaDevice(cupy)
+    stream, pinned = device.stream("upload"), device.pinned((8,), np.uint8)
+    there = device.empty((8,), np.uint8)
+    waits = cupy.calls["streamSynchronize"]
+    device.copy(there, pinned, stream)
+    assert cupy.calls["streamSynchronize"] == waits

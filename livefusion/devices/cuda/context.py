@@ -117,6 +117,9 @@ class CudaContext:
         self._allocating = self.take_stream()
         free, _ = self.runtime.memGetInfo()
         limit = int(free * MEMORY_SHARE)
+        self._reads_pageable = bool(
+            self.runtime.deviceGetAttribute(self.runtime.cudaDevAttrPageableMemoryAccess, self.index)
+        )
         # Some virtual GPUs have no pools; there memory is taken and given back at once.
         self._pools = bool(
             self.runtime.deviceGetAttribute(self.runtime.cudaDevAttrMemoryPoolsSupported, self.index)
@@ -128,6 +131,16 @@ class CudaContext:
         self.memory = Arena(self, self._take_memory, self._return_memory, limit=limit)
         self.pinned = Arena(self, self._take_pinned, self.runtime.freeHost)
         self.kernels = load_kernels(self.cupy, str(capability))
+
+    def is_pageable(self, address: int) -> bool:
+        """Whether a copy may still be at work in memory of the host, which is not pinned, when CUDA returns.
+
+        GPUs that share the host's page tables need no detour for it, so nothing is read or written at once.
+        """
+        if not self._reads_pageable:
+            return False
+        kind = self.runtime.pointerGetAttributes(address).type
+        return bool(kind == self.runtime.memoryTypeUnregistered)
 
     def _take_memory(self, size: int) -> int:
         if not self._pools:

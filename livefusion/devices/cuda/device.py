@@ -103,18 +103,18 @@ class CudaDevice:
         return self._context.quiet
 
     def copy(self, dst: Array, src: Array, stream: Stream) -> None:
-        """Copy in stream order, also to and from the host; pageable memory is read before this returns."""
+        """Copy in stream order, also to and from the host; pageable memory is free when this returns."""
         check_copy(dst, src)
         if dst.size == 0:
             return
         own = self._own(stream)
-        runtime = self._context.runtime
+        context, runtime = self._context, self._context.runtime
         whole = dst.flags.c_contiguous and src.flags.c_contiguous
         try:
-            self._context.enter()
+            context.enter()
             own.launcher.flush()
+            to_address, source_address = address_of(dst), address_of(src)
             if whole:
-                to_address, source_address = address_of(dst), address_of(src)
                 runtime.memcpyAsync(to_address, source_address, dst.nbytes, runtime.memcpyDefault, own.handle)
             else:
                 to, source = rows_of(dst), rows_of(src)
@@ -129,6 +129,8 @@ class CudaDevice:
                     runtime.memcpyDefault,
                     own.handle,
                 )
+            if context.is_pageable(source_address) or context.is_pageable(to_address):
+                runtime.streamSynchronize(own.handle)
         except self._errors as error:
             raise translated(error, "a copy") from error
 
