@@ -45,5 +45,8 @@ COMMANDS = (
     Command("models", "livefusion.cli.models", "list or check the networks that ship with LiveFusion"),
     Command("doctor", "livefusion.cli.doctor", "what this machine has, and what to do about what it lacks"),
     Command("bench", "livefusion.cli.bench.main", "measure what is promised, on this machine"),
+    Command(
+        "eval", "livefusion.cli.eval", "measure the picture of a clip: who it is, what shows, what flickers"
+    ),
     Command("settings", "livefusion.cli.settings", "every setting, as a reference page or a JSON schema"),
 )

@@ -1,0 +1,142 @@
+"""``livefusion eval``: measure what became of the faces of a clip."""
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livefusion.cli.console import Console
+from livefusion.cli.flags import add_settings, settings_from
+from livefusion.cli.json_output import write_json
+from livefusion.cli.parser import CommandParser
+from livefusion.cli.table import table
+from livefusion.core.errors import MachineError, OutputError, SettingsError
+from livefusion.core.settings import Settings
+
+if TYPE_CHECKING:
+    from livefusion.evaluation.options import EvalOptions
+
+_OURS = ("input", "output", "pace", "report", "trace", "safety.badge")
+"""Settings that an evaluation chooses itself."""
+
+
+def parser() -> CommandParser:
+    """The parser of ``livefusion eval``."""
+    made = CommandParser(
+        "livefusion eval",
+        "Swap the faces of a clip and measure the result: identity, expression, steadiness, border,\n"
+        "occluders, and that nothing else changed. Beside the figures it writes a contact sheet and a\n"
+        "video of before and after.",
+        "livefusion eval clip.mp4 -s alex --json out.json\n"
+        '  livefusion eval "performer:?face=300&seconds=4" -s me.jpg --consent myself --json out.json',
+        usage="livefusion eval INPUT [-s SOURCE] --json OUT [options]",
+    )
+    made.add_argument("input", metavar="INPUT", help="a video file, or performer: with its options")
+    made.add_argument(
+        "--json", type=Path, required=True, metavar="OUT", help="where the figures go (- stdout)"
+    )
+    made.add_argument("--truth", type=Path, metavar="FILE.npz", help="where the faces are, if that is known")
+    for name, what in (
+        ("sheet", "write a contact sheet, OUT.png"),
+        ("video", "write input and result side by side, OUT.mp4"),
+        ("occluders", "draw a hand, microphone, hair and glasses before the face, a run each"),
+        ("still", "hold the first face still, with noise, in a run of its own"),
+        ("second-judge", "ask dlib's network too, if it was fetched once"),
+    ):
+        made.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=True, help=what)
+    made.add_argument(
+        "--fetch-judge",
+        action="store_true",
+        help="have pip fetch dlib's network (104 MB, CC0) into your cache",
+    )
+    made.add_argument("--sheet-every", type=_count, metavar="N", help="each n-th picture on the sheet")
+    add_settings(made, leave_out=_OURS)
+    return made
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Measure, write, and show the summary."""
+    settings = settings_from(arguments).model_copy(update={"input": arguments.input, "output": ()})
+    _require_file(settings)
+    from livefusion.evaluation.clip import ClipEvaluator
+    from livefusion.evaluation.document import clip_document, document
+
+    with ExitStack() as stack:
+        options = _options(arguments, console, stack)
+        result = ClipEvaluator(options).evaluate(settings)
+    console.status("")
+    files = {
+        name: str(path)
+        for name, path, there in (
+            ("sheet", options.sheet, result.has_sheet),
+            ("video", options.video, result.has_video),
+        )
+        if path is not None and there
+    }
+    clip = clip_document(result, files)
+    write_json(arguments.json, document([clip]), console)
+    if str(arguments.json) != "-":
+        console.result(_shown(clip))
+    return 0
+
+
+def _options(arguments: argparse.Namespace, console: Console, stack: ExitStack) -> "EvalOptions":
+    from livefusion.evaluation.options import EvalOptions
+
+    beside = None if str(arguments.json) == "-" else arguments.json
+    if beside is not None and not beside.parent.is_dir():
+        raise OutputError(f"there is no folder {beside.parent}", "make it, or choose another one")
+    made: dict[str, Any] = {"truth": arguments.truth, "sheet_every": arguments.sheet_every}
+    if beside is not None and arguments.sheet:
+        made["sheet"] = beside.with_suffix(".png")
+    if beside is not None and arguments.video:
+        made["video"] = beside.with_suffix(".mp4")
+    if not arguments.occluders:
+        made["occluders"] = ()
+    if not arguments.still:
+        made["still_pictures"] = 0
+    if arguments.second_judge:
+        made |= _judge(arguments.fetch_judge, console, stack)
+    return EvalOptions(**made, tell=console.status if console.live else _silent)
+
+
+def _judge(fetch: bool, console: Console, stack: ExitStack) -> dict[str, Any]:
+    from livefusion.evaluation.fetch import judge_files, user_cache
+    from livefusion.evaluation.second_judge import SecondJudge
+
+    try:
+        return {"judge": stack.enter_context(SecondJudge(judge_files(user_cache(), fetch=fetch)))}
+    except MachineError as error:
+        if fetch:
+            raise
+        console.note("the second judge is not asked: add --fetch-judge once")
+        return {"no_judge": str(error)}
+
+
+def _shown(clip: dict[str, Any]) -> str:
+    reasons = clip["reasons"]
+    rows = [
+        [key, "–" if value is None else f"{value:.4g}", reasons.get(key, "")]
+        for key, value in clip["summary"].items()
+    ]
+    rows += [[name, "", path] for name, path in clip["files"].items()]
+    return table(["figure", "value", ""], rows, right={1})
+
+
+def _require_file(settings: Settings) -> None:
+    if settings.input.startswith("performer:"):
+        if settings.duration is None and "seconds=" not in settings.input:
+            raise SettingsError("the performer never ends", "add --duration SECONDS")
+    elif settings.input.startswith("camera:"):
+        raise SettingsError("a camera shows no picture twice", "record it, and give the file")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _silent(text: str) -> None:
+    """Nobody watches."""
