@@ -30,7 +30,7 @@ from gpu_checks import apart, codec, glue, graph, inventory, operators, paced, s
 from gpu_checks.machine import Machine  # noqa: E402
 from gpu_checks.sheet import Row, SkippedError, write  # noqa: E402
 
-from livefusion.core.errors import LiveFusionError  # noqa: E402
+from livefusion.core.errors import DeviceError, LiveFusionError  # noqa: E402
 
 CHECKS = {
     "inventory": inventory.check,
@@ -92,6 +92,8 @@ def _run_apart(given: argparse.Namespace, wanted: list[str]) -> Sheet:
     end = time.monotonic() + BUDGET_S
     for name in wanted:
         found = _check_apart(name, ["--fast"] if given.fast else [], end)
+        if found.ending == f"exit status {DeviceError.exit_status}" and not found.gpu:
+            raise SystemExit(DeviceError.exit_status)  # the process has said why
         gpu, rows = found.gpu or gpu, rows + found.rows
         if found.skipped is not None:
             skipped[name] = found.skipped
@@ -119,6 +121,7 @@ def _check_apart(name: str, options: list[str], end: float) -> apart.Found:
         ]
         found = apart.run(command, patience)
         whole.rows += found.rows
+        whole.ending = found.ending
         whole.gpu, whole.skipped = found.gpu or whole.gpu, found.skipped
         if found.finished:
             break

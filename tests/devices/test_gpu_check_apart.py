@@ -187,3 +187,16 @@ def test_without_an_engine_the_frame_is_measured_all_the_same(gpu_check: Any) ->
     machine = Machine(HostCupy(), stands_in=True)
     machine.stands_in = False  # so that engines are tried: neither PyTorch nor cuBLAS works on it
     assert network.build(machine).name.startswith("none: Torch: ")
+
+
+def test_a_gpu_that_cannot_be_opened_is_told_once(gpu_check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpu_checks import apart
+
+    asked: list[list[str]] = []
+    monkeypatch.setattr(gpu_check, "_cupy", lambda stand_in: None)
+    monkeypatch.setattr(
+        apart, "run", lambda command, _: asked.append(command) or apart.Found(ending="exit status 3")
+    )
+    with pytest.raises(SystemExit) as caught:
+        gpu_check.main([])
+    assert (caught.value.code, len(asked)) == (3, 1)
