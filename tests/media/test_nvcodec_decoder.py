@@ -12,6 +12,7 @@ from nv_tools import CONTEXT, SIZE, read, same, write
 
 from livefusion.core.errors import InputError
 from livefusion.core.events import FormatChange
+from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
@@ -338,8 +339,14 @@ def test_reordered_pictures_that_nobody_announced_are_noticed(tmp_path: Path) ->
     assert len(codecs.module.decoders) == 2
 
 
-def test_it_moves_to_new_memory_of_its_device_and_to_another_device(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.mp4", 20, options={**LOSSLESS_H264, "g": "5"})
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".ts"])
+@pytest.mark.parametrize("form", ["plain", "reordered", "one key frame"])
+def test_it_moves_to_new_memory_of_its_device_and_to_another_device(
+    tmp_path: Path, form: str, suffix: str
+) -> None:
+    """Neither move costs a picture: the file is read again from a key frame on."""
+    options = {"plain": {"g": "5"}, "reordered": {"g": "5", "bf": "2"}, "one key frame": {"g": "99"}}[form]
+    path = write(tmp_path / f"a{suffix}", 20, options={**LOSSLESS_H264, "bf": "0", **options})
     first, second = SimDevice(1), CpuDevice()
     source = FileSource(path, first, codecs=stand_in_codecs(first))
     expected = decode_clip(path)
@@ -350,7 +357,10 @@ def test_it_moves_to_new_memory_of_its_device_and_to_another_device(tmp_path: Pa
     source.move(second, 4)
     frame = source.read()
     pts.append(frame.ts.pts)
-    assert pts == [expected[i].pts for i in (0, 1, 2, 5, 6, 7, 10)]
     assert frame.buffer.home is second
+    while isinstance(item := source.read(), Frame):
+        pts.append(item.ts.pts)
+    assert pts == [one.pts for one in expected]
+    assert source.damage == ""
     assert "wanted on cpu" in source.fallbacks[0].reason
     source.close()

@@ -25,8 +25,11 @@ class PacketDecoder(Protocol):
         """
         ...
 
-    def move(self, device: Device, pictures: int) -> None:
-        """Give pictures for memory of that device from now on, which may be the same one."""
+    def move(self, device: Device, pictures: int) -> bool:
+        """Give pictures for memory of that device from now on, which may be the same one.
+
+        True if it goes on only with a key frame: pictures up to there are lost, or have to be read again.
+        """
         ...
 
     def close(self) -> None:
@@ -54,8 +57,9 @@ class SoftwareDecoder:
             raise InputError(f"a packet is damaged ({error.strerror})") from error
         return pictures
 
-    def move(self, device: Device, pictures: int) -> None:
+    def move(self, device: Device, pictures: int) -> bool:
         """Do nothing: its pictures lie on the host."""
+        return False
 
     def close(self) -> None:
         """Do nothing: the container owns the context."""

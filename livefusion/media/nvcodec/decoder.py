@@ -73,7 +73,7 @@ class NvdecDecoder:
             return self._software.decode(packet)
         return self._decode_on_gpu(packet) if packet.size else self._drain()
 
-    def move(self, device: Device, pictures: int) -> None:
+    def move(self, device: Device, pictures: int) -> bool:
         """Go on with the next key frame: in new memory, or in software if that is another device."""
         try:
             self.close()
@@ -84,8 +84,9 @@ class NvdecDecoder:
             self._work = device.stream("decode")
         else:
             self._moved = f"the pictures are wanted on {device.name} now"
-        if self._software is None:
-            _log.warning("pictures are lost up to the next key frame")
+        self._times.clear()
+        self._newest_pts = None
+        return self._software is None
 
     def close(self) -> None:
         """Give the decoder back."""

@@ -7,6 +7,7 @@ import stat
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 DEFAULT_FPS = Fraction(30)
 _MAX_FPS = 240
+_KEYS = 8
+"""Key frames whose times are kept; pictures that are not given yet build on the last one or two."""
 _DECODER_THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
 # Formats in which a file, whatever its name, has FFmpeg open other files or devices: scripts, playlists,
 # numbered pictures. What a stranger sent as clip.mp4 must not read along in the folder it was saved to.
@@ -73,6 +76,9 @@ class VideoFile:
         self._packets = self._container.demux(self._stream)
         self._ready: deque[Any] = deque()
         self._in_flight: list[int] = []
+        self._keys: deque[tuple[int, int]] = deque(maxlen=_KEYS)
+        self._given_pts: int | None = None
+        self._again_until: int | None = None
         self._ended = False
         self._damaged_packets = 0
         self._damaged_pictures = 0
@@ -143,16 +149,23 @@ class VideoFile:
                 break
             if packet.pts is not None:
                 heapq.heappush(self._in_flight, packet.pts)
+                if packet.is_keyframe and packet.dts is not None:
+                    self._keys.append((packet.pts, packet.dts))
             if not before_decoding(self._in_flight[0] if self._in_flight else None):
                 self._ended = True
                 break
             self._decode(packet)
-        return self._ready.popleft() if self._ready else None
+        if not self._ready:
+            return None
+        picture = self._ready.popleft()
+        self._given_pts = picture.pts
+        return picture
 
     def move(self, device: Device, pictures: int) -> None:
-        """Decode for memory of that device from now on; pictures that lie elsewhere already are let go."""
+        """Decode for memory of that device from now on; what lies elsewhere already is decoded again."""
         self._ready = deque(one for one in self._ready if not isinstance(one, DevicePicture))
-        self._decoder.move(device, pictures)
+        if self._decoder.move(device, pictures) and not self._rewind():
+            _log.warning("pictures of %s are lost up to the next key frame", self._path.name)
 
     def close(self) -> None:
         """Close the file."""
@@ -160,6 +173,35 @@ class VideoFile:
         self._ready.clear()
         self._decoder.close()
         self._container.close()
+
+    def _rewind(self) -> bool:
+        """Read again from the key frame that the next picture builds on; False if the file cannot."""
+        given = self._given_pts
+        if given is None or self._ended:
+            return False
+        dts = next((dts for pts, dts in reversed(self._keys) if pts <= given), None)
+        if dts is None:
+            return False
+        try:
+            self._container.seek(dts, stream=self._stream)
+        except FFmpegError as error:
+            _log.debug("%s cannot be rewound (%s)", self._path.name, error.strerror)
+            return False
+        # A container without an index may begin before the key frame, in the middle of what builds on others.
+        behind = self._container.demux(self._stream)
+        self._packets = dropwhile(lambda packet: packet.size and not packet.is_keyframe, behind)
+        self._in_flight.clear()
+        self._again_until = given
+        return True
+
+    def _is_again(self, picture: Any) -> bool:
+        """Whether a picture was given before the file was rewound."""
+        until = self._again_until
+        if until is None or picture.pts is None:
+            return False
+        if picture.pts >= until:
+            self._again_until = None
+        return bool(picture.pts <= until)
 
     def _next_packet(self) -> Any:
         try:
@@ -177,11 +219,13 @@ class VideoFile:
             _log.debug("damaged packet at pts %s of %s: %s", packet.pts, self._path.name, error)
             return
         for picture in pictures:
+            while self._in_flight and picture.pts is not None and self._in_flight[0] <= picture.pts:
+                heapq.heappop(self._in_flight)
+            if self._is_again(picture):
+                continue
             if not isinstance(picture, DevicePicture):
                 # What was missing is made up by the decoder; a chip does not say so.
                 self._damaged_pictures += bool(picture.is_corrupt)
-            while self._in_flight and picture.pts is not None and self._in_flight[0] <= picture.pts:
-                heapq.heappop(self._in_flight)
             self._ready.append(picture)
 
     def _tune_decoder(self) -> None:
