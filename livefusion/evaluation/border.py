@@ -32,10 +32,11 @@ class BorderMeasure:
 
     def __init__(self) -> None:
         self._rows: dict[str, list[float]] = {"delta_e": [], "worst_sector": [], "step": [], "not_skin": []}
-        self._known = False
+        self._known = self._seen = False
 
     def add(self, view: FaceView) -> None:
         """Compare the rings."""
+        self._seen = True
         if view.alpha is None:
             return
         self._known = True
@@ -54,7 +55,8 @@ class BorderMeasure:
 
     def figures(self) -> Figures:
         """Means over the edge; ``worst_sector`` is the worst place of each picture's edge."""
-        reason = "no edge lies on skin" if self._known else "only the CPU tells what was pasted"
+        unknown = "what was pasted cannot be told" if self._seen else "no face was swapped"
+        reason = "no edge lies on skin" if self._known else unknown
         return {name: Figure.of(values, reason=reason) for name, values in self._rows.items()}
 
 

@@ -5,9 +5,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
-
-from livefusion.core.face import Identity
+from livefusion.core.face import Identity, Landmarks
 from livefusion.core.frame import Outcome
 from livefusion.core.geometry import Box
 from livefusion.core.settings import Settings
@@ -171,12 +169,12 @@ class ClipEvaluator:
         for kind in self._options.occluders:
             measure = OcclusionMeasure(kind, rehearsal)
             if rehearsal.last < 0:
-                figures[kind] = Figure.none("no face was swapped, or only the CPU tells what was pasted")
+                figures[kind] = Figure.none("no face was swapped, or what was pasted cannot be told")
                 continue
             for pair in self._pairs(Work(settings, change=measure.draw), kind):
                 if pair.seq > rehearsal.last:
                     break
-                swapped = pair.outcome is Outcome.SWAPPED
+                swapped = bool(pair.pasted)
                 measure.add(pair.seq, pair.before, pair.pasted or (), swapped)
             figures |= measure.figures()
         found = [
@@ -199,7 +197,7 @@ class _Unmoved:
     def __init__(self, face: SeenFace) -> None:
         self._face = face
 
-    def at(self, seq: int) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+    def at(self, seq: int) -> dict[int, Landmarks]:
         """The same at any time."""
         return {0: self._face.was}
 
@@ -213,8 +211,6 @@ def _count(
 ) -> None:
     """Take a picture into the counts, and into what the later runs need."""
     finding.faces += len(views)
-    if pair.outcome is not Outcome.SWAPPED:
-        return
     finding.unswapped += len(faces) - len(views)
     if not views:
         return
@@ -223,5 +219,7 @@ def _count(
         finding.still = (pair.before, faces[largest.key])
     if pair.pasted is not None:
         finding.rehearsal.note(pair.seq, largest.was, pair.pasted, pair.before)
+    if pair.outcome is not Outcome.SWAPPED:
+        return  # what covers a face goes beyond it
     if pair.pasted is None or len(pair.pasted) <= len(views):  # else somebody was swapped whom we do not see
         untouched.add(pair, [face.was for face in faces.values()])

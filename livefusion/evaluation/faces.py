@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from livefusion.core.face import Landmarks
 from livefusion.core.frame import Outcome
 from livefusion.core.geometry import Box
-from livefusion.evaluation.sight import Follower, Sight
+from livefusion.evaluation.sight import Follower, Sight, eye_distance
 from livefusion.evaluation.tap import Pair, Pasted
 from livefusion.evaluation.truth import Truth
 from livefusion.evaluation.view import FaceView
 
+SMALLEST = 10.0
+"""Pixels between the eyes below which a face is too small to be judged by any network."""
 _TOUCHES = 0.2
 
 
@@ -41,14 +43,20 @@ class FaceWatch:
         }
 
     def views(self, pair: Pair, faces: dict[int, SeenFace]) -> list[FaceView]:
-        """The faces that were swapped, with what they were one picture earlier; none in a covered picture."""
+        """The faces that were swapped, with what they were one picture earlier.
+
+        In a picture in which others were covered they are known by what was pasted on them.
+        """
         views: list[FaceView] = []
-        if pair.outcome is Outcome.SWAPPED and pair.after.size == pair.before.size:
+        told = pair.outcome is Outcome.SWAPPED or (pair.outcome is Outcome.SAFE and pair.pasted)
+        if told and pair.after.size == pair.before.size:
             views = [view for key, face in faces.items() if (view := self._view(pair, key, face))]
         self._last = {view.key: replace(view, previous=None) for view in views}
         return views
 
     def _view(self, pair: Pair, key: int, face: SeenFace) -> FaceView | None:
+        if eye_distance(face.was) < SMALLEST:
+            return None
         pasted = None if pair.pasted is None else patches_on(face.was, pair.pasted)
         if pasted is not None and not pasted:
             return None

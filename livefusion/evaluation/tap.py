@@ -155,6 +155,8 @@ class PairSink:
         frame = item.frame
         luma, chroma = (plane.copy() for plane in self._host.planes(frame))
         pasted = self._device.take(frame.buffer.luma) if isinstance(self._device, PasteTap) else None
+        if item.outcome is Outcome.SWAPPED and not pasted:
+            pasted = None  # it came into the picture in a way that is not known here
         self._stats.frames += 1
         before = self._inputs.pop(frame.seq, None)
         for older in [seq for seq in self._inputs if seq < frame.seq]:  # the graph dropped them

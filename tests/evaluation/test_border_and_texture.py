@@ -65,7 +65,7 @@ def test_hair_under_the_edge_is_counted_apart() -> None:
 def test_without_the_alpha_there_is_a_reason() -> None:
     measure = BorderMeasure()
     measure.add(view(flat(), flat(90)))
-    assert measure.figures()["delta_e"].reason == "only the CPU tells what was pasted"
+    assert measure.figures()["delta_e"].reason == "what was pasted cannot be told"
 
 
 def test_rings_lie_on_both_sides_of_the_edge_and_not_round_holes() -> None:
