@@ -2,26 +2,20 @@
 
 import math
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from livefusion.core.errors import DeviceError, LiveFusionError
-from livefusion.core.events import Eos
-from livefusion.core.frame import Frame, Outcome
+from livefusion.core.frame import Outcome
 from livefusion.core.settings import Pace, Settings
-from livefusion.core.timing import Clock, SystemClock, Timestamp
 from livefusion.devices.device import Device
-from livefusion.devices.pool import FramePool
 from livefusion.faces.kalman import LIBRARY
-from livefusion.media.formats import InputFormat, OutputFormat
+from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.pipeline.assemble import Parts, Pipeline
-from livefusion.runtime.stage import StageContext
 from livefusion.testing.chaos_run import threads_left
 from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler
@@ -29,7 +23,8 @@ from livefusion.testing.injections import Reels
 from livefusion.testing.judge import JudgeSink
 from livefusion.testing.media import decode_clip
 from livefusion.testing.nvcodec import stand_in_codecs
-from livefusion.testing.reel import Reel, Shot
+from livefusion.testing.reel import Reel
+from livefusion.testing.reel_source import ReelSource
 from livefusion.testing.slow_clock import SlowClock
 from livefusion.testing.twin_device import TwinDevice
 
@@ -42,70 +37,6 @@ FRAMES = 8
 CALLS = 1500
 """Calls of CUDA in a run, about."""
 OUT_OF_MEMORY = 2
-
-
-class ReelSource:
-    """So many pictures of a reel, as fast as they are taken."""
-
-    audio = None
-    trouble = ""
-
-    def __init__(self, device: Device, reel: Reel, frames: int) -> None:
-        self._device = device
-        self._reel = reel
-        self._frames = frames
-        self._seq = 0
-        self._taken: dict[int, Shot] = {}
-        self._pool: FramePool | None = None
-        self._clock: Clock = SystemClock()
-        self._stopped = False
-
-    @property
-    def format(self) -> InputFormat:
-        return InputFormat("reel:", self._reel.size, Fraction(30), self._reel.color, Fraction(1, 30))
-
-    def probe(self) -> InputFormat:
-        return self.format
-
-    def open(self, context: StageContext) -> None:
-        self._clock = context.clock
-        self._get_memory()
-
-    def move(self, device: Device, pictures: int) -> None:
-        self._device, self._pool = device, None
-        self._get_memory()
-
-    def read(self) -> Frame | Eos:
-        if self._stopped or self._seq == self._frames:
-            return Eos()
-        assert self._pool is not None
-        shot = self._reel.at(self._seq)
-        buffer = self._pool.acquire(self._stream)
-        self._device.copy(buffer.luma, shot.luma, self._stream)
-        self._device.copy(buffer.chroma, shot.chroma, self._stream)
-        buffer = buffer.after(self._stream.record())
-        seq, self._seq = self._seq, self._seq + 1
-        captured_ns = max([self._clock.now_ns(), *(at_ns + 1 for at_ns in self._taken)])
-        self._taken[captured_ns] = shot
-        ts = Timestamp(seq, Fraction(1, 30))
-        return Frame(seq, "reel", ts, captured_ns, self._reel.size, self._reel.color, buffer)
-
-    def interrupt(self) -> None:
-        self._stopped = True
-
-    def close(self) -> None:
-        pass
-
-    def shots(self, captured_ns: int) -> Sequence[Shot]:
-        return [shot for at_ns, shot in self._taken.items() if at_ns <= captured_ns][::-1]
-
-    def took(self, captured_ns: int) -> bool:
-        return captured_ns in self._taken
-
-    def _get_memory(self) -> None:
-        if self._pool is None:
-            self._stream = self._device.stream("reel")
-            self._pool = FramePool(self._device, self._reel.size, limit=16)
 
 
 class LosingLock:
@@ -185,7 +116,7 @@ def play(
 
 @pytest.mark.parametrize("nvenc", [True, False])
 def test_wherever_it_is_lost_both_outputs_are_whole(nvenc: bool, reels: Reels, tmp_path: Path) -> None:
-    for number in range(1, CALLS, 211):
+    for number in range(1, CALLS, 293):
         show = play(TwinDevice(), reels.here, tmp_path / f"{number}.mp4", nvenc=nvenc, lost_at=number)
         show.require_whole()
         assert show.steps[0] == "cpu", f"lost at call {number}"
