@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from livefusion.cli.bench import runtime
+from livefusion.cli.bench import render, runtime
 from livefusion.cli.bench.options import BenchOptions
 from livefusion.cli.main import main
+from livefusion.media.sources.performer_options import PerformerOptions
 from livefusion.runtime.latency import LatencySummary
+from livefusion.testing.reel import draw_reel
 
 pytestmark = pytest.mark.unit
 
@@ -38,3 +40,10 @@ def test_a_short_run_has_no_slope_to_judge(
     [slope] = [figure for figure in figures if "slope" in figure.name]
     assert slope.passed is (False if judged else None)
     assert ("too short to judge" in slope.name) is not judged
+
+
+def test_the_time_of_rendering_is_that_of_swapping() -> None:
+    reel = draw_reel(PerformerOptions.parse("performer:?size=320x240&face=120"), 2)
+    spent = render.measure_render(reel, 2, 3)
+    assert spent.shape == (3,)
+    assert spent.min() > 0

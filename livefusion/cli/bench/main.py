@@ -23,6 +23,7 @@ from livefusion.core.words import did_you_mean
 SCHEMA = "livefusion.bench/1"
 SCENARIOS = {
     "live": "720p30 with a small and a large face, 1080p30 and 720p60, in real time into a file",
+    "render": "processor time of swap and blend for a frame, with a small and a large face",
     "runtime": "cost of the threads, and delay under overload",
     "startup": "time to the first swapped picture",
     "truth": "accuracy against a performer whose landmarks are known",
