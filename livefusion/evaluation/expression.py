@@ -18,8 +18,9 @@ _LIDS = (
     (RIGHT_EYE_CORNERS, ((387, 373), (386, 374), (385, 380))),
 )
 _IRISES = ((LEFT_EYE_CORNERS, LEFT_IRIS), (RIGHT_EYE_CORNERS, RIGHT_IRIS))
-_CLOSED = 0.6
-"""A lid counts as closed below this share of what it is open at, the median over the clip."""
+# A lid is closed below the first and open above the second share of what it is usually open at, the median
+# over the clip; between them, where a squint and the network's own error lie, it is neither.
+_CLOSED, _OPEN = 0.55, 0.75
 
 
 class ExpressionMeasure:
@@ -32,7 +33,7 @@ class ExpressionMeasure:
         self._eyes: list[float] = []
         self._mouth: list[float] = []
         self._true: list[float] = []
-        self._gaze: dict[int, list[tuple[float, float]]] = {}
+        self._gaze: dict[int, list[float]] = {}
         self._open: dict[int, list[tuple[float, float]]] = {}
 
     def add(self, view: FaceView) -> None:
@@ -44,19 +45,21 @@ class ExpressionMeasure:
         if view.true is not None:
             self._true.append(landmark_error(view.now, view.true, scale))
         gaze = np.hypot(*(gaze_of(view.now) - gaze_of(view.was)).T).mean() * 100
-        was, now = openness(view.was), openness(view.now)
-        self._gaze.setdefault(view.key, []).append((was, float(gaze)))
-        self._open.setdefault(view.key, []).append((was, now))
+        self._gaze.setdefault(view.key, []).append(float(gaze))
+        self._open.setdefault(view.key, []).append((openness(view.was), openness(view.now)))
 
     def figures(self) -> Figures:
-        """The errors, and how often both lids agree."""
-        states = [state for values in self._open.values() for state in _states(values)]
-        closed = [now for was, now in states if was]
+        """The errors, and how often the lids do not contradict each other."""
+        lids = [pair for values in self._open.values() for pair in _in_shares(values)]
+        closed = [now < _OPEN for was, now in lids if was < _CLOSED]
+        agree = [
+            not ((was < _CLOSED and now > _OPEN) or (was > _OPEN and now < _CLOSED)) for was, now in lids
+        ]
         gaze = [
             error
-            for values in self._gaze.values()
-            for (was, _), (_, error) in zip(_states([(one, one) for one, _ in values]), values, strict=True)
-            if not was
+            for key, errors in self._gaze.items()
+            for (was, _), error in zip(_in_shares(self._open[key]), errors, strict=True)
+            if was > _OPEN
         ]
         return {
             "error": Figure.of(self._all),
@@ -64,7 +67,7 @@ class ExpressionMeasure:
             "mouth": Figure.of(self._mouth),
             "error_to_truth": Figure.of(self._true, reason="no truth is known"),
             "gaze": Figure.of(gaze, reason="no open eye was swapped"),
-            "blink_agreement": _share([was == now for was, now in states], "no face was swapped"),
+            "blink_agreement": _share(agree, "no face was swapped"),
             "blinks_kept": _share(closed, "the performer does not blink"),
         }
 
@@ -98,10 +101,11 @@ def gaze_of(landmarks: Landmarks) -> npt.NDArray[np.float64]:
     return places
 
 
-def _states(values: Sequence[tuple[float, float]]) -> list[tuple[bool, bool]]:
-    """Whether the lids are closed, before and after; each is held against its own usual opening."""
-    usual_was, usual_now = np.median(np.array(values), axis=0)
-    return [(was < _CLOSED * usual_was, now < _CLOSED * usual_now) for was, now in values]
+def _in_shares(values: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """How open the lids are before and after, each in shares of their own usual opening."""
+    table = np.array(values)
+    shares = table / np.maximum(np.median(table, axis=0), 1e-6)
+    return [(float(was), float(now)) for was, now in shares]
 
 
 def _share(hits: Sequence[bool], reason: str) -> Figure:
