@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from livefusion.core.geometry import Affine, Box, Size
 from livefusion.devices.device import Array, Device, Operator, Stream
+from livefusion.ops.fit import letterbox_rows, letterbox_size
 
 _NV12 = 1.5
 """Bytes of a pixel."""
@@ -107,6 +108,14 @@ def _sampled(to_crop: Affine, columns: int, rows: int, size: Size) -> float:
     return share * min(_NV12 * area, _TAPS * columns * rows)
 
 
+def _letterbox(a: Arguments) -> float:
+    luma, chroma, out = a["luma"], a["chroma"], a["out"]
+    height, width = out.shape[-2:] if a.get("layout", "chw") == "chw" else out.shape[:2]
+    inner = letterbox_size(_size(luma), Size(width, height))
+    of_luma, of_chroma = letterbox_rows(luma.shape[0], chroma.shape[0], inner.height)
+    return _sizes(luma[of_luma.slice], chroma[of_chroma.slice], out)
+
+
 def _raster(a: Arguments) -> float:
     # The depth of a pixel stays in a register: the buffer is not touched.
     return _sizes(*(a[name] for name in ("vertices", "depth", "uv", "weight", "triangles", "map", "cover")))
@@ -156,6 +165,7 @@ def _add(a: Arguments) -> float:
 
 
 _SPECIAL: dict[str, Callable[[Arguments], float]] = {
+    "letterbox_nv12": _letterbox,
     "nv12_warp_norm": _warp,
     "raster_uv": _raster,
     "sample_uv": _sample,

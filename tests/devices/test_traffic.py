@@ -46,7 +46,8 @@ def crop(scale: float, x: float, y: float) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("operator", "arguments", "expected"),
     [
-        (LETTERBOX_NV12, PICTURE | COLOR | {"out": np.zeros((3, 8, 8), np.float32)}, 120 * 80 * 1.5 + 768),
+        (LETTERBOX_NV12, PICTURE | COLOR | {"out": np.zeros((3, 8, 8), np.float32)}, 15 * 120 + 768),
+        (LETTERBOX_NV12, PICTURE | COLOR | {"out": np.zeros((3, 40, 60), np.float32)}, 14400 + 28800),
         (NV12_WARP_NORM, crop(0.5, 4, 4), 20 * 20 * 1.5 + 1200),
         (NV12_WARP_NORM, crop(0.5, 110, 4), 20 * 10 * 1.5 + 1200),
         (NV12_WARP_NORM, crop(0.25, 4, 4), 10 * 10 * 12 + 1200),

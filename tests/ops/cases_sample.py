@@ -97,6 +97,22 @@ CASES = [
         Case(f"{size[0]}x{size[1]}", LETTERBOX_NV12, _letterbox(size), LEVELS)
         for size in ((160, 96), (84, 62), (40, 24), (20, 12), (2, 2), (200, 10), (10, 200))
     ),
+    # Every 2nd, 3rd, 4th and 5th row of luma, with one or none of rows that are left over.
+    *(
+        Case(f"{size[0]}x{size[1]}-every-{step}", LETTERBOX_NV12, _letterbox(size), LEVELS)
+        for size, step in (
+            ((156, 94), 1),
+            ((160, 98), 2),
+            ((240, 144), 3),
+            ((242, 146), 3),
+            ((322, 194), 4),
+            ((404, 244), 5),
+        )
+    ),
+    *(
+        Case(f"{size[0]}x{size[1]}-portrait", LETTERBOX_NV12, _letterbox(size, (3, 40, 24)), LEVELS)
+        for size in ((90, 160), (96, 164), (144, 242), (30, 248))
+    ),
     *(
         Case(
             f"{size[0]}x{size[1]}-to-{width}x{height}",

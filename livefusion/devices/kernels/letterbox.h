@@ -4,7 +4,7 @@
 #include "tensor.h"
 
 struct LfLetterbox {
-    LfView<u8> luma, chroma;
+    LfView<u8> luma, chroma;  // the rows to be read alone
     LfYuvToRgb to_rgb;
     int width, height;  // of the part that the picture fills
     LfTensor<float> out;
