@@ -4,6 +4,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+EVERY = 3
+"""The detector sees means: every so many of its rows and columns are enough to average again."""
 _COLUMNS, _ROWS = 32, 18
 # Grey levels of mean change below which a frame is the same scene whatever else, and by how much a cut
 # exceeds what has been usual: camera shake and fast motion raise the usual, so they do not trigger for long.
@@ -31,11 +33,13 @@ class CutDetector:
         self._last, self._usual = None, 0.0
 
     def __call__(self, grey: npt.NDArray[np.float32]) -> bool:
-        """True if the (height, width) picture, 0–255, begins another scene than the last one was of."""
-        # What the detector sees is averaged already: every third pixel is enough to average again.
-        thumbnail = cv2.resize(
-            np.ascontiguousarray(grey[::3, ::3]), (_COLUMNS, _ROWS), interpolation=cv2.INTER_AREA
-        ).astype(np.float32)
+        """True if the picture begins another scene than the last one was of.
+
+        ``grey`` is (height, width), 0–255, of a picture that the detector sees; its rows may be every
+        ``EVERY``-th of them.
+        """
+        columns = np.ascontiguousarray(grey[:, ::EVERY])
+        thumbnail = cv2.resize(columns, (_COLUMNS, _ROWS), interpolation=cv2.INTER_AREA).astype(np.float32)
         last, self._last = self._last, thumbnail
         if last is None:
             return False

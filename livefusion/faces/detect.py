@@ -13,6 +13,7 @@ from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Size
 from livefusion.devices.device import Array, Device, Event
 from livefusion.faces.boxes import corners_of
+from livefusion.faces.cut import EVERY
 from livefusion.faces.network import BoundNetwork, Loaded
 from livefusion.faces.yunet import YuNetDecoder, suppress
 from livefusion.ops.fit import letterbox_affine, letterbox_size
@@ -91,17 +92,17 @@ class LiveDetector:
         return DetectionJob(frame.seq, frame.epoch, slot, size, ready, to_frame, known, score)
 
     def thumbnail(self, job: DetectionJob, size: Size) -> npt.NDArray[np.float32]:
-        """The green channel of the shrunken picture without bars, 0–255; blocks until it is there.
+        """What ``CutDetector`` looks at; blocks until it is there.
 
+        That is of the shrunken picture's green channel, 0–255 and without bars, every ``cut.EVERY``-th row.
         Where memory is not shared, it holds until the next picture is shrunk.
         """
         job.ready.synchronize()
+        pinned = self._thumbnails.get(job.size)
+        rows = _thumbnail(job.slot, size, job.size) if pinned is None else pinned
         inner = letterbox_size(size, job.size)
-        green = self._thumbnails.get(job.size)
-        if green is None:
-            green = job.slot.networks[job.size].image[0, 1]
-        host: npt.NDArray[np.float32] = self._device.to_host(green[: inner.height])
-        return host[:, : inner.width]
+        host: npt.NDArray[np.float32] = self._device.to_host(rows)
+        return host[: len(range(0, inner.height, EVERY)), : inner.width]
 
     def find(self, job: DetectionJob) -> list[FaceObservation]:
         """Faces in frame pixels, best first."""
@@ -126,14 +127,13 @@ class LiveDetector:
         }
 
     def _pinned(self, size: Size) -> npt.NDArray[np.float32]:
-        return self._device.pinned((size.height, size.width), np.float32)
+        return self._device.pinned((len(range(0, size.height, EVERY)), size.width), np.float32)
 
     def _copy_thumbnail(self, slot: Slot, size: Size, shrunken: Size) -> None:
         """Bring to the host what ``thumbnail`` gives, in whole rows, if it does not lie there already."""
         if self._thumbnails:
-            rows = letterbox_size(size, shrunken).height
-            green = slot.networks[shrunken].image[0, 1]
-            self._device.copy(self._thumbnails[shrunken][:rows], green[:rows], self._path)
+            rows = _thumbnail(slot, size, shrunken)
+            self._device.copy(self._thumbnails[shrunken][: rows.shape[0]], rows, self._path)
 
     def _turns(self, seen: list[FaceObservation], known: tuple[Box, ...]) -> tuple[int, ...]:
         unknown = (face for face in seen if all(face.box.iou(box) < _KNOWN for box in known))
@@ -167,6 +167,11 @@ def unturn(size: Size, quarter_turns: int) -> Affine:
         [[0, 1, 0], [-1, 0, bottom]],
     )
     return Affine(maps[quarter_turns % 4])
+
+
+def _thumbnail(slot: Slot, size: Size, shrunken: Size) -> Array:
+    """The rows of the green channel that a thumbnail is made of, where the network's picture lies."""
+    return slot.networks[shrunken].image[0, 1, : letterbox_size(size, shrunken).height : EVERY]
 
 
 @lru_cache(maxsize=8)
