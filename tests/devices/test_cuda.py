@@ -1,55 +1,17 @@
 """The CUDA device on a stand-in for CuPy: all of its code, with kernels on the host twin."""
 
-import gc
-import logging
 from typing import Any
 
 import numpy as np
 import pytest
+from cuda_support import MARKS, blended
 
 from livefusion.core.errors import DeviceError, DeviceLostError, LiveFusionError, OutOfMemoryError
-from livefusion.core.geometry import Size
-from livefusion.devices import cuda
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.cuda.device import CudaDevice
-from livefusion.devices.device import Device
-from livefusion.devices.pool import FramePool
-from livefusion.ops.registry import BLEND_YUVA
 from livefusion.testing.host_cupy import HostCupy
-from livefusion.testing.host_twin import compiler
 
-pytestmark = [
-    pytest.mark.unit,
-    pytest.mark.skipif(compiler() is None, reason="no C++ compiler for the host twin"),
-]
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_: tmp_path)
-
-
-def picture(device: Device, stream: Any, seed: int = 0) -> dict[str, Any]:
-    """``luma``, ``chroma`` and ``patch`` of noise on a device."""
-    rng = np.random.default_rng(seed)
-    host = {
-        "luma": rng.integers(0, 256, (32, 48), np.uint8),
-        "chroma": rng.integers(0, 256, (16, 24, 2), np.uint8),
-        "patch": rng.integers(0, 256, (20, 24, 4), np.uint8),
-    }
-    arrays = {name: device.empty(array.shape, array.dtype) for name, array in host.items()}
-    for name, array in host.items():
-        device.copy(arrays[name], array, stream)
-    return arrays
-
-
-def blended(device: Device, stream: Any, times: int) -> list[Any]:
-    """A picture after so many blends, read back."""
-    arrays = picture(device, stream)
-    for index in range(times):
-        device.launch(BLEND_YUVA, arrays | {"x": 2 * (index % 12), "y": 4}, stream)
-    stream.record().synchronize()
-    return [device.to_host(arrays[name]) for name in ("luma", "chroma")]
+pytestmark = MARKS
 
 
 @pytest.mark.parametrize("seed", [None, *range(6)])
@@ -60,53 +22,6 @@ def test_kernels_do_on_it_what_the_cpu_does(seed: int | None, captures: bool) ->
     for _ in range(8):  # the first ones launch, later ones replay a graph
         for got, wanted in zip(blended(device, stream, 6), blended(host, host.stream("s"), 6), strict=True):
             assert np.array_equal(got, wanted)
-
-
-def test_a_sequence_that_comes_again_is_captured_once_and_replayed() -> None:
-    cupy = HostCupy()
-    device = CudaDevice(cupy)
-    stream = device.stream("render")
-    for _ in range(10):
-        blended(device, stream, 5)
-    assert cupy.calls["streamBeginCapture"] == 1
-    assert cupy.calls["graphLaunch"] == 7
-    assert cupy.calls["launchKernel"] == 3 * 5 + 5
-
-
-def test_a_short_sequence_is_launched() -> None:
-    cupy = HostCupy()
-    device = CudaDevice(cupy)
-    stream = device.stream("render")
-    for _ in range(10):
-        blended(device, stream, 3)
-    assert "streamBeginCapture" not in cupy.calls
-
-
-def test_what_cannot_be_captured_is_launched_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
-    cupy = HostCupy()
-    device, host = CudaDevice(cupy), CpuDevice()
-    stream = device.stream("render")
-    for _ in range(3):
-        cupy.fail("graphInstantiate", 900)
-    with caplog.at_level(logging.WARNING):
-        for _ in range(30):
-            luma, _ = blended(device, stream, 5)
-            assert np.array_equal(luma, blended(host, host.stream("s"), 5)[0])
-    assert len(caplog.records) == 1
-    assert cupy.calls["streamBeginCapture"] == 3
-
-
-def test_many_graphs_make_room_for_each_other() -> None:
-    cupy = HostCupy()
-    device = CudaDevice(cupy)
-    stream = device.stream("render")
-    for times in range(4, 40):
-        for _ in range(5):
-            blended(device, stream, times)
-    assert cupy.calls["graphExecDestroy"] == 36 - 32
-    del stream
-    device.trim()
-    assert cupy.calls["graphExecDestroy"] == 36
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -137,55 +52,6 @@ def test_without_the_wait_some_order_gives_wrong_bytes() -> None:
         second.synchronize()
         seen.add(int(device.to_host(two)[0]))
     assert seen == {7, 0xA5}
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_memory_that_is_let_go_rests_until_all_streams_have_passed(seed: int) -> None:
-    cupy = HostCupy(seed)
-    device = CudaDevice(cupy)
-    stream, pinned = device.stream("render"), device.pinned((64, 4), np.uint8)
-    for row in range(64):
-        source = device.empty((4,), np.uint8)  # may be the former one's memory, if that was given back
-        device.copy(source, np.full(4, row, np.uint8), stream)
-        device.copy(pinned[row], source, stream)
-        del source
-    stream.synchronize()
-    assert (pinned == np.arange(64, dtype=np.uint8)[:, None]).all()
-
-
-def test_all_memory_comes_back_and_the_peak_is_told() -> None:
-    cupy = HostCupy()
-    device = CudaDevice(cupy)
-    before = cupy.host.in_use
-    arrays = [device.empty((1000, 1000), np.uint8) for _ in range(3)]
-    assert device.memory_peak() == 3_000_000
-    del arrays
-    gc.collect()
-    device.trim()
-    assert cupy.host.in_use == before
-
-
-def test_a_warm_graph_allocates_nothing() -> None:
-    device = CudaDevice(HostCupy())
-    pool, stream = FramePool(device, Size(48, 32)), device.stream("decode")
-    patch = picture(device, stream)["patch"]
-    pinned = device.pinned((48, 48), np.uint8)
-
-    def frame() -> None:
-        buffer = pool.acquire(stream)
-        device.copy(buffer.luma, np.zeros((32, 48), np.uint8), stream)
-        for x in range(6):
-            arguments = {"luma": buffer.luma, "chroma": buffer.chroma, "patch": patch, "x": 2 * x, "y": 0}
-            device.launch(BLEND_YUVA, arguments, stream)
-        device.copy(pinned, buffer.nv12, stream)
-        buffer.after(stream.record()).ready.synchronize()  # type: ignore[union-attr]
-
-    for _ in range(20):
-        frame()
-    warm = device.allocations
-    for _ in range(50):
-        frame()
-    assert device.allocations == warm
 
 
 @pytest.mark.parametrize(
@@ -311,84 +177,6 @@ def test_a_lost_gpu_raises_everywhere() -> None:
             call()
 
 
-def test_more_than_the_limit_is_refused_before_cuda_is_asked() -> None:
-    device = CudaDevice(HostCupy(memory=1_000_000))
-    held = device.empty((700_000,), np.uint8)
-    assert held.size
-    with pytest.raises(OutOfMemoryError, match="exceed"):
-        device.empty((200_000,), np.uint8)
-
-
-@pytest.mark.parametrize(
-    ("gpus", "index", "capability", "says"),
-    [(0, 0, 90, "there is none"), (2, 2, 90, "there are 2"), (1, 0, 61, "too old")],
-)
-def test_a_gpu_that_cannot_be_used_is_named(
-    monkeypatch: pytest.MonkeyPatch, gpus: int, index: int, capability: int, says: str
-) -> None:
-    monkeypatch.setattr(cuda, "load_cupy", lambda: HostCupy(gpus=gpus, capability=capability))
-    with pytest.raises(DeviceError, match=says) as caught:
-        cuda.open_cuda(index)
-    assert caught.value.remedy
-
-
-def test_graphs_of_one_process_share_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    cupy = HostCupy(gpus=2)
-    monkeypatch.setattr(cuda, "load_cupy", lambda: cupy)
-    monkeypatch.setattr(cuda, "_opened", {})
-    first, again, second = cuda.open_cuda(0), cuda.open_cuda(0), cuda.open_cuda(1)
-    assert first is again
-    assert [first.name, second.name] == ["cuda:0", "cuda:1"]
-    cuda.forget_cuda(0)
-    assert cuda.open_cuda(0) is not first
-
-
-def test_compiled_kernels_are_kept(tmp_path: Any) -> None:
-    """For as long as the file is whole."""
-    cupy = HostCupy()
-    compiled: list[Any] = []
-    cupy.cuda.nvrtc.compileProgram = lambda program, options: compiled.append(options)
-    CudaDevice(cupy)
-    CudaDevice(cupy)
-    assert compiled == [("--std=c++17", "-arch=sm_90")]
-    (kept,) = (tmp_path / "kernels").iterdir()
-    for broken in (b"", b"<html>"):
-        kept.write_bytes(broken)
-        CudaDevice(cupy)
-        assert kept.read_bytes() == b"\x7fELF, the twin"
-    cupy.fail("moduleLoadData", 200)
-    CudaDevice(cupy)
-    assert len(compiled) == 4
-
-
-def test_prebuilt_kernels_are_loaded_if_they_are_of_this_source_and_for_this_gpu(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    from livefusion.devices.cuda import module
-    from livefusion.devices.kernels import source_digest
-
-    monkeypatch.setattr(module, "PREBUILT", tmp_path / "kernels.fatbin")
-    module.PREBUILT.write_bytes(b"prebuilt")
-    for digest, refused, wanted in (
-        ("of another source", False, [b"\x7fELF, the twin"]),
-        (source_digest(), False, [b"prebuilt"]),
-        (source_digest(), True, [b"prebuilt", b"\x7fELF, the twin"]),
-    ):
-        module.PREBUILT.with_suffix(".digest").write_text(digest)
-        cupy, images = HostCupy(), []
-        load = cupy.cuda.driver.moduleLoadData
-
-        def noted(image: bytes, load: Any = load, images: Any = images) -> Any:
-            images.append(image)
-            return load(image)
-
-        cupy.cuda.driver.moduleLoadData = noted
-        if refused:
-            cupy.fail("moduleLoadData", 209)
-        CudaDevice(cupy)
-        assert images == wanted
-
-
 def test_events_and_streams_are_used_again() -> None:
     cupy = HostCupy()
     device = CudaDevice(cupy)
@@ -404,3 +192,28 @@ def test_host_memory_is_handed_out_as_it_is() -> None:
     device = CudaDevice(HostCupy())
     pinned = device.pinned((4,), np.uint8)
     assert device.to_host(pinned) is pinned
+
+
+@pytest.mark.parametrize("reads_pageable", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("cut", [np.s_[:], np.s_[:, 2:6]])
+def test_pageable_memory_is_free_once_it_was_copied(seed: int, reads_pageable: bool, cut: Any) -> None:
+    """A GPU may read the host's memory itself, and then takes its time."""
+    device = CudaDevice(HostCupy(seed, reads_pageable=reads_pageable))
+    stream = device.stream("upload")
+    there, source = device.empty((4, 8), np.uint8), np.full((4, 8), 7, np.uint8)
+    device.copy(there[cut], source[cut], stream)
+    source[:] = 9
+    back = np.zeros((4, 8), np.uint8)
+    device.copy(back[cut], there[cut], stream)
+    assert (back[cut] == 7).all()
+
+
+def test_pinned_memory_is_not_waited_for() -> None:
+    cupy = HostCupy(1, reads_pageable=True)
+    device = CudaDevice(cupy)
+    stream, pinned = device.stream("upload"), device.pinned((8,), np.uint8)
+    there = device.empty((8,), np.uint8)
+    waits = cupy.calls["streamSynchronize"]
+    device.copy(there, pinned, stream)
+    assert cupy.calls["streamSynchronize"] == waits
