@@ -27,11 +27,21 @@ class ColourMatcher:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._tracks: OrderedDict[int, _TrackColour] = OrderedDict()
+        # All zero means "change nothing".
+        self._unchanged = device.empty((3, 4), np.float32)
+        made = device.stream("colours")
+        device.copy(self._unchanged, np.zeros((3, 4), np.float32), made)
+        made.synchronize()
 
     def match(
         self, frame: Frame, patch: Patch, track_id: int, settings: SwapSettings, stream: Stream
     ) -> None:
-        """Give the patch the colours and, by ``settings.relight``, the light of the frame; in place."""
+        """Give the patch the colours and, by ``settings.relight``, the light of the frame; in place.
+
+        Without ``settings.match_colour`` it keeps its own colours, but for the light that falls on it.
+        """
+        if not settings.match_colour and settings.relight == 0:
+            return
         track = self._track(track_id, stream)
         cells, light = track.grids(patch.region)
         measure = {
@@ -46,11 +56,12 @@ class ColourMatcher:
         }
         self._device.launch(COLOUR_STATS, measure, stream)
         radius = max(1, round(LIGHT_REACH * patch.region.width / CELL - 0.5))
-        field = {"cells": cells, "stats": track.stats, "radius": radius, "light": light}
+        stats = track.stats if settings.match_colour else self._unchanged
+        field = {"cells": cells, "stats": stats, "radius": radius, "light": light}
         self._device.launch(LIGHT_FIELD, field, stream)
         change = {
             "patch": patch.pixels,
-            "stats": track.stats,
+            "stats": stats,
             "light": light,
             "strength": float(settings.relight),
         }

@@ -75,11 +75,13 @@ class SwapSettings(Snapshot):
     """How the new face is made."""
 
     shape: Annotated[float, Field(ge=0, le=1)] = 0.7
-    """How much of the new face's shape is taken, not only its skin."""
+    """How much of the new face's shape is taken, not only its skin; 0 for a painted face unless it is set."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
     relight: Annotated[float, Field(ge=0, le=1)] = 0.8
-    """How much of the scene's light falls on the new face."""
+    """How much of the scene's light falls on the new face; a painted face has 0.25 unless it is set."""
+    match_colour: bool = True
+    """Bring the new face to the colours of the old one; off for a painted face unless it is set."""
 
 
 class SafetySettings(Snapshot):
@@ -99,8 +101,10 @@ class Settings(Snapshot):
     input: str = ""
     """What to read: a file, camera:0, or performer: (a moving face that needs no camera)."""
     source: str = ""
-    """Whose face to put on: a persona or identity by name, a photo, or a folder of photos of one person; left
-    out, the first persona."""
+    """Whose face to put on: a persona or identity by name, a photo, a folder of photos of one person, or a
+    painted face; left out, the first persona."""
+    painted: bool = False
+    """Take the source as a painted face; needed only where an image editor dropped the template's mark."""
     consent: str = ""
     """Who agreed to the use of the face in a photo, and to what: "myself", or "Ana Lima, for my talk"."""
     output: tuple[str, ...] = ()

@@ -113,3 +113,12 @@ def test_warm_up_leaves_nothing_behind(blender: Blender) -> None:
     frame = _frame(170)
     _blend(blender, frame, _patch(60))
     assert abs(float(frame.buffer.luma[18:50, 28:52].mean()) - 170) < 2
+
+
+@pytest.mark.parametrize(("relight", "reach"), [(0.0, 0), (0.25, 40)])
+def test_paint_keeps_its_colours_but_for_the_light(blender: Blender, relight: float, reach: int) -> None:
+    patch = _patch(60)
+    _blend(blender, _frame(170), patch, relight=relight, match_colour=False)
+    inside = patch.pixels[8:-8, 8:-8, 0].astype(int)
+    assert inside.max() - 60 <= reach
+    assert (inside > 60).any() == (relight > 0)
