@@ -11,9 +11,10 @@ from livefusion.cli.progress import LIVE_INTERVAL, ProgressView
 from livefusion.cli.summary import details, summary, warnings
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
+from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
 from livefusion.pipeline.assemble import Pipeline
-from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.identities import IdentityLibrary, is_painted
 from livefusion.provenance.consent import CONSENT_TEXT
 
 _log = logging.getLogger(__name__)
@@ -65,11 +66,13 @@ def _tell(report: dict[str, Any], settings: Settings, console: Console, is_compl
 def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -> Settings:
     """The settings with a consent, which a photo as source needs: from the flag, else from the person.
 
-    Personas and stored identities need none here. ``SettingsError`` if there is none to be had.
+    Personas, stored identities and painted faces need none here. ``SettingsError`` if none is to be had.
     """
     is_photo = settings.source not in names and settings.source and leads_somewhere(Path(settings.source))
-    if not is_photo or settings.consent.strip():
+    if not is_photo or settings.consent.strip() or is_painted(settings.source, settings.painted):
         return settings
+    if may_be_painted(Path(settings.source)):
+        return settings  # loading it says that it may be a painted face
     if console.interactive:
         console.note(CONSENT_TEXT)
         answer = console.ask('Who agreed ("myself", or "NAME, for PURPOSE")?')

@@ -1,4 +1,4 @@
-"""``livefusion identity``: the faces to put on, and the consent without which no real face is kept."""
+"""``livefusion identity``: the faces to put on, the consent a real one needs, a template to paint on."""
 
 import argparse
 from collections.abc import Sequence
@@ -15,6 +15,10 @@ from livefusion.provenance.store import IdentityStore
 PHOTO_ADVICE = """Good photos show one face from the front: evenly lit, sharp, at least 300
 pixels wide, mouth closed, no glasses, hair off the forehead. Three to five are
 better than one."""
+PAINT_ADVICE = """Open it in an image editor, paint on a layer of your own, hide the layer of the
+template, and export as PNG with transparency: what you leave transparent stays
+your own skin. Then use it as a source: -s face.png. If your editor drops the
+mark that the file carries, add --painted."""
 
 
 def parser() -> CommandParser:
@@ -24,7 +28,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|add|revoke")
+    actions = made.add_actions("list|add|revoke|template")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -48,11 +52,21 @@ def parser() -> CommandParser:
         example="livefusion identity revoke ana",
     )
     revoked.add_argument("name", metavar="NAME", help="which one")
+    _describe_template(
+        actions.add_parser(
+            "template",
+            help="write the picture that a painted face is painted on",
+            description=f"Write the picture that a painted face is painted on.\n{PAINT_ADVICE}",
+            example="livefusion identity template face.png",
+        )
+    )
     return made
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """List, add or revoke; ``IdentityError`` says what is wrong with a photo or a name."""
+    """Do what the action says; ``IdentityError`` says what is wrong with a photo or a name."""
+    if arguments.action == "template":
+        return _template(arguments.out, arguments.size, console)
     if arguments.action == "list":
         return _list(arguments.names, console)
     if arguments.action == "add":
@@ -70,6 +84,24 @@ def _describe_add(added: CommandParser) -> None:
     added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
     added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')
     added.add_argument("--until", metavar="YYYY-MM-DD", help="last day of the consent; else until withdrawn")
+
+
+def _describe_template(template: CommandParser) -> None:
+    template.add_argument("out", metavar="OUT.png", type=Path, help="the file to write")
+    template.add_argument(
+        "--size", metavar="PIXELS", default="1024", help="its side, 256 to 4096 (default 1024)"
+    )
+
+
+def _template(out: Path, size: str, console: Console) -> int:
+    from livefusion.media.paint import save_marked
+    from livefusion.swap.template import LARGEST, SMALLEST, draw_template
+
+    if not size.isdecimal() or not SMALLEST <= int(size) <= LARGEST:
+        raise SettingsError(f"--size {size} is not valid", f"it is {SMALLEST} to {LARGEST} pixels")
+    save_marked(out, draw_template(int(size)))
+    console.result(f"{out} is written; paint on it, then: livefusion demo -s {out}")
+    return 0
 
 
 def _list(names_only: bool, console: Console) -> int:

@@ -76,7 +76,8 @@ class Identity:
     ``texture`` is (1024, 1024, 4) uint8 RGBA on the canonical mesh's UV map, alpha 0 where there is no skin;
     ``shape`` is (468, 3) float32, the neutral mesh in an arbitrary pose and unit (y down, smaller z nearer);
     ``embedding`` is the (128,) float32 unit vector of SFace or None; ``consent`` is the record kept with a
-    real person's face, None for a persona, which belongs to nobody.
+    real person's face, None for a persona, which belongs to nobody. ``painted`` says that it is paint on the
+    performer's own face; ``coverage`` in [0, 1] is how much of the face below it hides.
     """
 
     id: str
@@ -85,3 +86,5 @@ class Identity:
     shape: npt.NDArray[np.float32]
     embedding: npt.NDArray[np.float32] | None = None
     consent: dict[str, Any] | None = field(default=None)
+    painted: bool = False
+    coverage: float = 1.0

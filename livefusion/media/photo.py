@@ -1,6 +1,7 @@
 """Photos of any kind as upright 8-bit RGB, without trusting the file."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,15 @@ def load_photo(path: Path) -> npt.NDArray[np.uint8]:
     Of an animation the first picture is taken. ``InputError`` if the file is missing, no image, damaged, or
     larger than ``MAX_PIXELS``, which is known from its header before anything is decoded.
     """
+    return _load(path, _to_rgb)
+
+
+def load_rgba(path: Path) -> npt.NDArray[np.uint8]:
+    """The picture as (h, w, 4) uint8 RGBA with straight alpha, otherwise as ``load_photo``."""
+    return _load(path, _to_rgba)
+
+
+def _load(path: Path, convert: "Callable[[Image.Image], npt.NDArray[np.uint8]]") -> npt.NDArray[np.uint8]:
     from PIL import Image, UnidentifiedImageError
 
     if path.is_dir():
@@ -43,7 +53,7 @@ def load_photo(path: Path) -> npt.NDArray[np.uint8]:
             Image.init()
             with Image.open(path, formats=[name for name in Image.OPEN if name in _FORMATS]) as image:
                 _check_size(path, image)
-                return _to_rgb(image)
+                return convert(image)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", "check the path") from error
     except PermissionError as error:
@@ -93,11 +103,23 @@ def _too_large(path: Path) -> InputError:
     return InputError(f"{path} has more than {MAX_PIXELS // 1_000_000} megapixels", "scale it down first")
 
 
-def _to_rgb(image: "Image.Image") -> npt.NDArray[np.uint8]:
+def _upright(image: "Image.Image") -> "Image.Image":
     from PIL import ImageOps
 
     image.load()
-    upright: Image.Image = ImageOps.exif_transpose(image) or image
+    return ImageOps.exif_transpose(image) or image
+
+
+def _to_rgba(image: "Image.Image") -> npt.NDArray[np.uint8]:
+    upright = _upright(image)
+    if upright.has_transparency_data:
+        return np.asarray(upright.convert("RGBA"), np.uint8)
+    rgb = _to_rgb(upright)
+    return np.dstack([rgb, np.full(rgb.shape[:2], 255, np.uint8)])
+
+
+def _to_rgb(image: "Image.Image") -> npt.NDArray[np.uint8]:
+    upright = _upright(image)
     if upright.mode in _SIXTEEN_BIT_MODES:
         return _from_sixteen_bit(np.asarray(upright))
     if upright.mode == "F":

@@ -43,6 +43,7 @@ from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
 from livefusion.runtime.services import Limits
 from livefusion.runtime.snapshot import GraphSnapshot
+from livefusion.swap.painted import swap_settings
 
 ENGINES = ("auto", "mesh")
 
@@ -125,9 +126,11 @@ class Pipeline:
         self._source = source = MovableSource(
             self._recovery, self._source_maker(ends, pace), patient=live, restarts=self._parts.restarts
         )
-        identity = run_beside(partial(self._library.load, settings.source, settings.consent))
+        load = partial(self._library.load, settings.source, settings.consent, settings.painted)
+        identity = run_beside(load)
         self._format = source.probe()
-        self._plan = RenderPlan(identity.result(), settings.swap, settings.safety)
+        face = identity.result()
+        self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety)
         self._stages = stages = Stages(
             self._recovery, self._slates, settings.faces, self._current_plan, patient=not live
         )
@@ -164,7 +167,8 @@ class Pipeline:
             raise GraphError("there is nothing to switch before the start")
         identity = self._library.load(source, consent)
         self._stages.prepare(identity)
-        self._plan = replace(self._plan, identity=identity)
+        swap = swap_settings(identity, self._settings.swap)
+        self._plan = replace(self._plan, identity=identity, swap=swap)
 
     def progress(self) -> Progress:
         """Figures for a live line."""

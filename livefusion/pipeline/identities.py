@@ -1,4 +1,4 @@
-"""Whose face to put on: personas, stored identities, and photos that are baked on the spot."""
+"""Whose face to put on: personas, stored identities, photos that are baked on the spot, and painted faces."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -15,14 +15,17 @@ from livefusion.core.face import Identity
 from livefusion.core.words import did_you_mean
 from livefusion.faces.embed import SAME_PERSON
 from livefusion.faces.photo import PhotoFaces
+from livefusion.media.paint import is_marked, may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.media.photo import list_photos, load_photo
+from livefusion.media.photo import list_photos, load_photo, load_rgba
 from livefusion.provenance.consent import ConsentRecord, consent_from_text
 from livefusion.provenance.store import IdentityStore
 from livefusion.swap.intake import Advice, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
 from livefusion.swap.mesh.identity import bake_identity
+from livefusion.swap.painted import painted_identity
 from livefusion.swap.persona import PersonaLibrary
+from livefusion.swap.template import is_template
 
 
 class IdentityLibrary:
@@ -38,11 +41,12 @@ class IdentityLibrary:
         """Names for ``-s``, personas first."""
         return (*self._personas.names(), *self._store.names())
 
-    def load(self, source: str, consent: str = "") -> Identity:
+    def load(self, source: str, consent: str = "", painted: bool = False) -> Identity:
         """The identity that ``-s SOURCE`` means; left empty, the first persona.
 
-        ``consent`` is who agreed, for a photo or a folder of photos. ``IdentityError`` if there is no such
-        name, photo or consent, or a photo cannot be used.
+        ``consent`` is who agreed, for a photo or a folder of photos; ``painted`` takes a picture as a painted
+        face although it carries no mark. ``IdentityError`` if there is no such name, photo or consent, or a
+        photo or painting cannot be used.
         """
         personas = self._personas.names()
         if not source or source in personas:
@@ -51,6 +55,8 @@ class IdentityLibrary:
             record = self._store.consent(source, date.today())
             return _read(self._store.face_file(source), record)
         photos = self._photos(source)
+        if is_painted(source, painted):
+            return _read_painting(photos[0])
         record = consent_from_text(consent, photos) if consent else _refuse_without_consent(source)
         return self._bake(Path(source).stem, photos, record)
 
@@ -106,6 +112,22 @@ class IdentityLibrary:
         )
 
 
+def is_painted(source: str, painted: bool = False) -> bool:
+    """Whether ``-s SOURCE`` is a painted face, by its mark or because somebody says so (``painted``)."""
+    path = Path(source)
+    return leads_somewhere(path) and path.is_file() and (painted or is_marked(path))
+
+
+def _read_painting(path: Path) -> Identity:
+    rgba = load_rgba(path)
+    if rgba.shape[0] == rgba.shape[1] and is_template(rgba):
+        raise IdentityError(
+            f"{path} is the template as it is",
+            "paint on a layer of your own, hide the template's, export PNG",
+        )
+    return painted_identity(path.stem, rgba)
+
+
 def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray[np.float32]]) -> None:
     """``IdentityError`` if a photo shows somebody else than the others: a consent is that of one person."""
     if len(photos) < 2:
@@ -121,6 +143,11 @@ def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray
 
 
 def _refuse_without_consent(source: str) -> ConsentRecord:
+    if may_be_painted(Path(source)):
+        raise IdentityError(
+            f"{source} is square and partly transparent, like a painted face that lost its mark",
+            "add --painted if it is one; if it is a photo, --consent WHO",
+        )
     raise IdentityError(
         f"the face in {source} is put on only with the consent of its owner",
         'add --consent myself, or --consent "NAME, for PURPOSE"',

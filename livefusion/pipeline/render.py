@@ -27,6 +27,11 @@ class RenderPlan:
     swap: SwapSettings
     safety: SafetySettings
 
+    @property
+    def hiding(self) -> float:
+        """How much of a face is hidden by the new one, in [0, 1]: paint lets the rest show."""
+        return self.swap.opacity * self.identity.coverage
+
 
 class RenderStage:
     """Turns an analysed frame into one that is fit to leave the graph, changing its pixels in place.
@@ -65,7 +70,7 @@ class RenderStage:
         seen = [track for track in item.tracks if track.state is TrackState.SEEN]
         for track in seen:
             self._swap(frame, track, plan)
-        return self._leave(frame, covered, plan, _outcome(seen, item, covered, plan.swap.opacity))
+        return self._leave(frame, covered, plan, _outcome(seen, item, covered, plan.hiding))
 
     def fallback(self, item: AnalysedFrame, error: BaseException | None) -> RenderedFrame | Drop:
         """Cover the whole picture: the swap may have stopped half-way through it."""

@@ -12,6 +12,8 @@ from livefusion.cli.console import Console
 from livefusion.cli.identity import parser, run
 from livefusion.cli.main import main
 from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.media.paint import is_marked
+from livefusion.media.photo import load_rgba
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.store import IdentityStore
 
@@ -170,3 +172,20 @@ def test_who_does_not_answer_keeps_no_face(photo: str) -> None:
     with pytest.raises(SettingsError, match="without consent"):
         run(parser().parse(["add", "me", photo]), Person("", ""))
     assert IdentityStore().names() == ()
+
+
+def test_a_template_is_written_and_known_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "face.png"
+    assert main(["identity", "template", str(path), "--size", "300"]) == 0
+    assert str(path) in capsys.readouterr().out
+    assert is_marked(path)
+    assert load_rgba(path).shape == (300, 300, 4)
+    before = path.read_bytes()
+    assert main(["identity", "template", str(path)]) != 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("size", ["255", "4097", "big", "-1"])
+def test_a_template_of_another_size_is_refused(tmp_path: Path, size: str) -> None:
+    assert main(["identity", "template", str(tmp_path / "face.png"), f"--size={size}"]) != 0
+    assert not list(tmp_path.glob("*.png"))

@@ -9,9 +9,11 @@ from PIL import Image
 
 from livefusion.core.errors import IdentityError, InputError
 from livefusion.inference.registry import ModelRegistry
+from livefusion.media.paint import save_marked
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.store import IdentityStore
+from livefusion.swap.template import draw_template
 
 pytestmark = pytest.mark.media
 
@@ -127,3 +129,48 @@ def test_a_name_that_cannot_be_had_is_known_before_the_work(
     library.add("ana", [PHOTO], consent())
     with pytest.raises(IdentityError, match=says):
         library.add(name, [tmp_path / "never-read.png"], consent())
+
+
+def painting(path: Path, *, marked: bool) -> str:
+    rgba = np.full((200, 200, 4), (10, 200, 30, 255), np.uint8)
+    rgba[:20] = 0
+    if marked:
+        save_marked(path, rgba)
+    else:
+        Image.fromarray(rgba).save(path)
+    return str(path)
+
+
+def test_a_marked_painting_needs_neither_face_nor_consent(library: IdentityLibrary, tmp_path: Path) -> None:
+    identity = library.load(painting(tmp_path / "cat.png", marked=True))
+    assert identity.painted
+    assert (identity.id, identity.consent, identity.embedding) == ("cat", None, None)
+
+
+def test_a_painting_without_its_mark_has_to_be_called_one(library: IdentityLibrary, tmp_path: Path) -> None:
+    source = painting(tmp_path / "cat.png", marked=False)
+    with pytest.raises(IdentityError, match="lost its mark") as caught:
+        library.load(source)
+    assert "--painted" in str(caught.value)
+    assert library.load(source, painted=True).painted
+
+
+def test_an_opaque_photo_stays_a_photo(library: IdentityLibrary) -> None:
+    with pytest.raises(IdentityError, match="consent"):
+        library.load(str(PHOTO))
+
+
+def test_the_bare_template_is_not_put_on(library: IdentityLibrary, tmp_path: Path) -> None:
+    save_marked(tmp_path / "face.png", draw_template(256))
+    with pytest.raises(IdentityError, match="template as it is"):
+        library.load(str(tmp_path / "face.png"))
+
+
+def test_a_name_goes_before_a_painting_of_that_name(
+    library: IdentityLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painting(tmp_path / "x.png", marked=True)
+    (tmp_path / "x.png").rename(tmp_path / "alex")
+    monkeypatch.chdir(tmp_path)
+    assert not library.load("alex").painted
+    assert library.load("./alex").painted

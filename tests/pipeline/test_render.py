@@ -1,5 +1,7 @@
 """What becomes of a frame: swapped, covered, withheld, held or, when asked for, raw."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import SIZE, FrameMaker, PaintingEngine, track
@@ -162,3 +164,12 @@ def test_a_plan_is_switched_between_two_frames(make_frame: FrameMaker, identity:
     rendered = rig(track(1, FACE))
     assert rig.kept(rendered, FACE) == 1
     assert rendered.outcome is Outcome.RAW
+
+
+@pytest.mark.parametrize(("coverage", "outcome"), [(0.1, Outcome.RAW), (0.9, Outcome.SWAPPED)])
+def test_paint_that_lets_the_face_through_hides_nobody(
+    make_frame: FrameMaker, identity: Identity, coverage: float, outcome: Outcome
+) -> None:
+    rig = Rig(make_frame, identity)
+    rig.plan = replace(rig.plan, identity=replace(identity, painted=True, coverage=coverage))
+    assert rig(track(1, FACE)).outcome is outcome

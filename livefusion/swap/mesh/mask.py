@@ -27,6 +27,8 @@ from livefusion.swap.mesh.canonical import (
 # All lengths are shares of the texture's side, which a face fills.
 _FEATHER_START, _FEATHER_WIDTH = 0.012, 0.11
 _HOLE_FEATHER = 0.008
+PAINT_BORDER = 0.03
+"""Width of the border in which paint fades out, from the outline inwards."""
 # 0 at the brow, 1 at the top of the outline: the patch is full up to the first and gone at the second.
 _FOREHEAD_FULL, _FOREHEAD_GONE = 0.30, 0.80
 _SUBPIXEL_BITS = 4
@@ -41,15 +43,14 @@ def smoothstep(values: npt.NDArray[np.floating], low: float, high: float) -> Flo
 @cache
 def face_mask() -> Floats:
     """(1024, 1024) in [0, 1]: feathered inside the outline, fading on the forehead, open at the eyes."""
-    inside = _polygon(OVAL)
-    distance = cv2.distanceTransform((inside > 0.5).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
-    mask = smoothstep(distance / TEXTURE_SIZE, _FEATHER_START, _FEATHER_START + _FEATHER_WIDTH)
-    mask = np.asarray(mask * forehead_fade(), np.float32)
-    for ring in (LEFT_EYE, RIGHT_EYE):
-        hole = cv2.GaussianBlur(_polygon(ring), (0, 0), _HOLE_FEATHER * TEXTURE_SIZE)
-        # The hole itself is wholly open; the soft edge lies outside it, on the lid.
-        mask = np.asarray(mask * (1 - np.clip(2 * hole, 0, 1)), np.float32)
-    return mask
+    mask = smoothstep(_depth(), _FEATHER_START, _FEATHER_START + _FEATHER_WIDTH)
+    return np.asarray(mask * forehead_fade() * _open_eyes(), np.float32)
+
+
+@cache
+def paint_mask() -> Floats:
+    """(1024, 1024) in [0, 1]: where paint shows, up to the outline, forehead and all, open at the eyes."""
+    return np.asarray(smoothstep(_depth(), 0, PAINT_BORDER) * _open_eyes(), np.float32)
 
 
 @cache
@@ -83,6 +84,23 @@ def soft_hull(vertices: Sequence[int], margin: int, blur: float) -> Floats:
     cv2.fillPoly(image, [np.asarray(cv2.convexHull(corners), np.int32)], 255)
     grown = cv2.dilate(image, np.ones((margin, margin), np.uint8))
     return low_pass(grown, blur) / np.float32(255)
+
+
+def _depth() -> Floats:
+    """(1024, 1024): how far inside the outline a texel lies, in shares of the side; 0 outside."""
+    inside = (_polygon(OVAL) > 0.5).astype(np.uint8)
+    distance = cv2.distanceTransform(inside, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    return np.asarray(distance / TEXTURE_SIZE, np.float32)
+
+
+def _open_eyes() -> Floats:
+    """(1024, 1024): 0 on the eyes, 1 a little outside the lids."""
+    mask = np.ones((TEXTURE_SIZE, TEXTURE_SIZE), np.float32)
+    for ring in (LEFT_EYE, RIGHT_EYE):
+        hole = cv2.GaussianBlur(_polygon(ring), (0, 0), _HOLE_FEATHER * TEXTURE_SIZE)
+        # The hole itself is wholly open; the soft edge lies outside it, on the lid.
+        mask *= np.asarray(1 - np.clip(2 * hole, 0, 1), np.float32)
+    return mask
 
 
 def _polygon(ring: tuple[int, ...]) -> Floats:
