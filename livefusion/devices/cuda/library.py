@@ -8,7 +8,7 @@ from livefusion.core.errors import DeviceError, DeviceLostError, OutOfMemoryErro
 
 INSTALL: Final = "start with `uv run --extra cuda livefusion …`, or use --device cpu"
 DOCTOR: Final = "`livefusion doctor` says what is missing; --device cpu needs no GPU"
-_REOPEN: Final = "use --device cpu, or restart the driver or the machine"
+_REOPEN: Final = "start the program again; if that does not help, restart the machine, or use --device cpu"
 
 # Status codes of the CUDA runtime (driver_types.h).
 _NO_DEVICE, _BAD_DEVICE, _OLD_DRIVER, _OUT_OF_MEMORY, _NOT_READY = 100, 101, 35, 2, 600
