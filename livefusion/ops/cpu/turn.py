@@ -25,8 +25,7 @@ def turn_nv12(
         check_turned(plane, out, transpose=transpose)
         if transpose:
             cv2.transpose(plane, out)
-            plane = out
         if code is not None:
-            cv2.flip(plane, code, out)
+            cv2.flip(out if transpose else plane, code, out)
         elif not transpose:
             np.copyto(out, plane)
