@@ -66,3 +66,8 @@ COLOUR_TRANSFER = OperatorSpec(
 )
 SCALE_ALPHA = OperatorSpec("scale_alpha", "mask", reads=("patch",), writes=("patch",))
 MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))
+
+
+def all_operators() -> tuple[OperatorSpec, ...]:
+    """Every operator there is."""
+    return tuple(value for value in globals().values() if isinstance(value, OperatorSpec))

@@ -28,6 +28,7 @@ from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, op
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
 from livefusion.pipeline.recovery import Recovery
+from livefusion.pipeline.refuge import prepare_refuge
 from livefusion.pipeline.render import RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
 from livefusion.pipeline.sink_guard import SinkGuard
@@ -146,6 +147,7 @@ class Pipeline:
             make = partial(self._guarded, name, one)
             self._graph.sink(name, make, policy, pacing=pacing, restart=one.restart)
         self._graph.start()
+        run_beside(partial(prepare_refuge, self._recovery.device))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the run; False if ``timeout`` seconds passed first. Raises what ended it."""
