@@ -5,12 +5,11 @@ import numpy as np
 from livefusion.blend.colour import ColourMatcher
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
-from livefusion.core.geometry import Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
-from livefusion.devices.device import Array, Device, Stream
+from livefusion.devices.device import Device, Stream
 from livefusion.ops.reference.colour import CELL
-from livefusion.ops.registry import BLEND_YUVA, COLOUR_STATS, COLOUR_TRANSFER, LIGHT_FIELD, SCALE_ALPHA
+from livefusion.ops.registry import BLEND_MATCHED, COLOUR_STATS, LIGHT_FIELD
 
 
 class Blender:
@@ -23,16 +22,21 @@ class Blender:
     def blend(
         self, frame: Frame, patch: Patch, track: FaceTrack, settings: SwapSettings, stream: Stream
     ) -> None:
-        """Colour the patch and blend it into the frame; the patch's pixels are changed too.
+        """Colour the patch like the frame and blend it in.
 
         Bytes outside the patch's region, and where its alpha is 0, stay as they are.
         """
         stream.wait(patch.ready)
-        self._colours.match(frame, patch, track.id, settings, stream)
-        if settings.opacity < 1:
-            opacity = {"patch": patch.pixels, "factor": float(settings.opacity)}
-            self._device.launch(SCALE_ALPHA, opacity, stream)
-        self._paste(frame.buffer.luma, frame.buffer.chroma, patch.pixels, patch.region, stream)
+        arguments = self._colours.match(frame, patch, track.id, settings, stream) | {
+            "strength": float(settings.relight),
+            "opacity": float(settings.opacity),
+            "patch": patch.pixels,
+            "luma": frame.buffer.luma,
+            "chroma": frame.buffer.chroma,
+            "x": patch.region.x,
+            "y": patch.region.y,
+        }
+        self._device.launch(BLEND_MATCHED, arguments, stream)
 
     def reset(self) -> None:
         """Forget what was smoothed over time: the picture has jumped."""
@@ -53,12 +57,6 @@ class Blender:
         place = {"patch": patch, "luma": luma, "chroma": chroma, "x": 0, "y": 0}
         device.launch(COLOUR_STATS, place | {"momentum": 0.0, "stats": stats, "cells": cells}, stream)
         device.launch(LIGHT_FIELD, {"cells": cells, "stats": stats, "radius": 1, "light": light}, stream)
-        shading = {"patch": patch, "stats": stats, "light": light, "strength": 0.0}
-        device.launch(COLOUR_TRANSFER, shading, stream)
-        device.launch(SCALE_ALPHA, {"patch": patch, "factor": 1.0}, stream)
-        self._paste(luma, chroma, patch, Region(0, 0, side, side), stream)
+        colours = {"stats": stats, "light": light, "strength": 0.0, "opacity": 1.0}
+        device.launch(BLEND_MATCHED, place | colours, stream)
         stream.synchronize()
-
-    def _paste(self, luma: Array, chroma: Array, patch: Array, region: Region, stream: Stream) -> None:
-        arguments = {"luma": luma, "chroma": chroma, "patch": patch, "x": region.x, "y": region.y}
-        self._device.launch(BLEND_YUVA, arguments, stream)

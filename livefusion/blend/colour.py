@@ -1,6 +1,7 @@
-"""Colour and light of each track's patch, matched to the scene and steady over time."""
+"""What gives each track's patch the colours and the light of the scene, steady over time."""
 
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.reference.colour import CELL
-from livefusion.ops.registry import COLOUR_STATS, COLOUR_TRANSFER, LIGHT_FIELD
+from livefusion.ops.registry import COLOUR_STATS, LIGHT_FIELD
 
 MOST_TRACKS = 16
 """State is kept for so many tracks; the one that was coloured least recently makes room."""
@@ -22,26 +23,19 @@ _STEP_CELLS = 1024
 
 
 class ColourMatcher:
-    """Colours patches like the frame below them; remembers the statistics of each track."""
+    """Measures patches and the frames below them; remembers the statistics of each track."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._tracks: OrderedDict[int, _TrackColour] = OrderedDict()
-        # All zero means "change nothing".
-        self._unchanged = device.empty((3, 4), np.float32)
-        made = device.stream("colours")
-        device.copy(self._unchanged, np.zeros((3, 4), np.float32), made)
-        made.synchronize()
 
     def match(
         self, frame: Frame, patch: Patch, track_id: int, settings: SwapSettings, stream: Stream
-    ) -> None:
-        """Give the patch the colours and, by ``settings.relight``, the light of the frame; in place.
+    ) -> dict[str, Any]:
+        """``stats`` and ``light`` for ``blend_matched``, valid until a patch of the same track is matched.
 
-        Without ``settings.match_colour`` it keeps its own colours, but for the light that falls on it.
+        Without ``settings.match_colour`` a patch keeps its own colours, but for the light that falls on it.
         """
-        if not settings.match_colour and settings.relight == 0:
-            return
         track = self._track(track_id, stream)
         cells, light = track.grids(patch.region)
         measure = {
@@ -56,16 +50,10 @@ class ColourMatcher:
         }
         self._device.launch(COLOUR_STATS, measure, stream)
         radius = max(1, round(LIGHT_REACH * patch.region.width / CELL - 0.5))
-        stats = track.stats if settings.match_colour else self._unchanged
+        stats = track.stats if settings.match_colour else track.unchanged
         field = {"cells": cells, "stats": stats, "radius": radius, "light": light}
         self._device.launch(LIGHT_FIELD, field, stream)
-        change = {
-            "patch": patch.pixels,
-            "stats": stats,
-            "light": light,
-            "strength": float(settings.relight),
-        }
-        self._device.launch(COLOUR_TRANSFER, change, stream)
+        return {"stats": stats, "light": light}
 
     def reset(self) -> None:
         """Forget all statistics: the picture has jumped."""
@@ -85,9 +73,10 @@ class _TrackColour:
 
     def __init__(self, device: Device, stream: Stream) -> None:
         self.frames = 0
-        self.stats = device.empty((3, 4), np.float32)
+        self.stats, self.unchanged = (device.empty((3, 4), np.float32) for _ in range(2))
         # All zero means "change nothing", which is what a patch gets that is too small to be measured.
-        device.copy(self.stats, np.zeros((3, 4), np.float32), stream)
+        for stats in (self.stats, self.unchanged):
+            device.copy(stats, np.zeros((3, 4), np.float32), stream)
         self._device = device
         self._capacity = 0
         self._cells: Array = None

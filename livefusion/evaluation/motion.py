@@ -7,7 +7,6 @@ import numpy.typing as npt
 from livefusion.core.face import Landmarks
 from livefusion.core.geometry import Region
 from livefusion.evaluation.picture import Plane
-from livefusion.ops.registry import RASTER_UV
 from livefusion.swap.mesh.canonical import VERTEX_COUNT, canonical_mesh
 
 Floats = npt.NDArray[np.float32]
@@ -17,11 +16,13 @@ class MeshMotion:
     """The map from the pixels of a window to where they were one picture earlier."""
 
     def __init__(self, before: Landmarks, now: Landmarks, window: Region) -> None:
+        from livefusion.ops.cpu.raster import raster_uv
+
         shape = (window.height, window.width)
         self._map, self.cover = np.zeros((*shape, 2), np.float32), np.zeros(shape, np.float32)
         corner = np.array([window.x, window.y], np.float32)
         points = now[:VERTEX_COUNT].astype(np.float32)
-        RASTER_UV.body("cpu")(
+        raster_uv(
             vertices=np.ascontiguousarray(points[:, :2] - corner),
             depth=np.ascontiguousarray(points[:, 2]),
             uv=np.ascontiguousarray(before[:VERTEX_COUNT, :2], np.float32),

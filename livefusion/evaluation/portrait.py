@@ -9,7 +9,7 @@ from livefusion.evaluation.picture import Rgb
 from livefusion.evaluation.sight import Sight
 from livefusion.media.paths import leads_somewhere
 from livefusion.media.photo import SUFFIXES, list_photos, load_photo
-from livefusion.ops.registry import RASTER_UV, SAMPLE_UV
+from livefusion.ops.registry import DRAW_MESH
 from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, VERTEX_COUNT, canonical_mesh
 from livefusion.swap.mesh.shape import fit_pose
 
@@ -39,22 +39,19 @@ def portrait(identity: Identity) -> View:
     level = fit_pose(identity.shape, canonical.vertices)(identity.shape)
     level -= level.mean(axis=0)
     points = (level * _FACE_HEIGHT / np.ptp(level[:, 1]) + (_SIDE / 2, _SIDE / 2, 0)).astype(np.float32)
-    texels, cover = np.zeros((_SIDE, _SIDE, 2), np.float32), np.zeros((_SIDE, _SIDE), np.float32)
-    RASTER_UV.body("cpu")(
+    opaque = identity.texture.copy()
+    opaque[..., 3] = 255
+    picture = np.empty((_SIDE, _SIDE, 4), np.uint8)
+    DRAW_MESH.body("cpu")(
         vertices=np.ascontiguousarray(points[:, :2]),
         depth=np.ascontiguousarray(points[:, 2]),
         uv=canonical.texels(),
         weight=np.ones(VERTEX_COUNT, np.float32),
         triangles=canonical.triangles,
-        map=texels,
-        cover=cover,
-        zbuffer=np.empty((_SIDE, _SIDE), np.float32),
+        texture=opaque,
+        patch=picture,
     )
-    opaque = identity.texture.copy()
-    opaque[..., 3] = 255
-    picture = np.empty((_SIDE, _SIDE, 4), np.uint8)
-    SAMPLE_UV.body("cpu")(map=texels, cover=cover, texture=opaque, patch=picture)
-    picture[cover == 0, :3] = identity.texture[0, 0, :3]
+    picture[picture[..., 3] == 0, :3] = identity.texture[0, 0, :3]
     irises = [
         np.repeat(points[list(eye)].mean(axis=0)[None], _IRIS_POINTS, 0) for eye in (RIGHT_EYE, LEFT_EYE)
     ]

@@ -18,7 +18,8 @@ from livefusion.evaluation.picture import Picture
 from livefusion.media.formats import AudioFeed, InputFormat
 from livefusion.media.host import HostPictures
 from livefusion.media.sinks.sink import SinkStats
-from livefusion.ops.registry import BLEND_YUVA
+from livefusion.ops.reference.paste import opacity_table
+from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA
 from livefusion.pipeline.ends import PictureSource
 from livefusion.runtime.stage import StageContext
 
@@ -55,11 +56,11 @@ class PasteTap(CpuDevice):
         self._pasted: dict[int, list[Pasted]] = {}
 
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
-        """Run the operator now; keep the alpha of a patch before it may be changed."""
-        if operator.name == BLEND_YUVA.name:
+        """Run the operator now; keep the alpha of a patch as it is blended."""
+        if operator.name in {BLEND_MATCHED.name, BLEND_YUVA.name}:
             patch = arguments["patch"]
             region = Region(arguments["x"], arguments["y"], patch.shape[1], patch.shape[0])
-            pasted = Pasted(region, patch[..., 3].copy())
+            pasted = Pasted(region, opacity_table(arguments.get("opacity", 1.0))[patch[..., 3]])
             self._pasted.setdefault(_place(arguments["luma"]), []).append(pasted)
         super().launch(operator, arguments, stream)
 

@@ -46,25 +46,23 @@ NV12_TO_RGB = OperatorSpec("nv12_to_rgb", "convert", reads=("luma", "chroma"), w
 RGB_TO_NV12 = OperatorSpec("rgb_to_nv12", "convert", reads=("rgb",), writes=("luma", "chroma"))
 BLUR_REGION = OperatorSpec("blur_region", "blur", reads=("luma", "chroma"), writes=("luma", "chroma"))
 BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma"), writes=("luma", "chroma"))
+BLEND_MATCHED = OperatorSpec(
+    "blend_matched", "paste", reads=("patch", "stats", "light", "luma", "chroma"), writes=("luma", "chroma")
+)
 FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "chroma"))
 ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
 SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 TURN_NV12 = OperatorSpec("turn_nv12", "turn", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
-RASTER_UV = OperatorSpec(
-    "raster_uv",
+DRAW_MESH = OperatorSpec(
+    "draw_mesh",
     "raster",
-    reads=("vertices", "depth", "uv", "weight", "triangles"),
-    writes=("map", "cover", "zbuffer"),
+    reads=("vertices", "depth", "uv", "weight", "triangles", "texture"),
+    writes=("patch",),
 )
-SAMPLE_UV = OperatorSpec("sample_uv", "raster", reads=("map", "cover", "texture"), writes=("patch",))
 COLOUR_STATS = OperatorSpec(
     "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
 )
 LIGHT_FIELD = OperatorSpec("light_field", "colour", reads=("cells", "stats"), writes=("light",))
-COLOUR_TRANSFER = OperatorSpec(
-    "colour_transfer", "colour", reads=("patch", "stats", "light"), writes=("patch",)
-)
-SCALE_ALPHA = OperatorSpec("scale_alpha", "mask", reads=("patch",), writes=("patch",))
 MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from livefusion.core.geometry import Region
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Operator, Stream
-from livefusion.ops.registry import BLEND_YUVA
+from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA
+
+_PASTES = BLEND_MATCHED.name, BLEND_YUVA.name
 
 
 class PasteLog(CpuDevice):
@@ -22,7 +24,7 @@ class PasteLog(CpuDevice):
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run the operator now and note its region if it pastes into a picture."""
         super().launch(operator, arguments, stream)
-        if operator.name != BLEND_YUVA.name or arguments["luma"].shape == arguments["patch"].shape[:2]:
+        if operator.name not in _PASTES or arguments["luma"].shape == arguments["patch"].shape[:2]:
             return
         height, width = arguments["patch"].shape[:2]
         region = Region(arguments["x"], arguments["y"], width, height)

@@ -116,15 +116,11 @@ def _letterbox(a: Arguments) -> float:
     return _sizes(luma[of_luma.slice], chroma[of_chroma.slice], out)
 
 
-def _raster(a: Arguments) -> float:
-    # The depth of a pixel stays in a register: the buffer is not touched.
-    return _sizes(*(a[name] for name in ("vertices", "depth", "uv", "weight", "triangles", "map", "cover")))
-
-
-def _sample(a: Arguments) -> float:
-    # Its four channels are four bytes of each of four neighbours, or the whole texture if that is less.
+def _draw(a: Arguments) -> float:
+    # Each pixel looks up four bytes of each of four texels, all of them no more than there are.
     texels = min(a["texture"].nbytes, 4 * a["patch"].nbytes)
-    return _sizes(a["map"], a["cover"], a["patch"]) + float(texels)
+    mesh = (a[name] for name in ("vertices", "depth", "uv", "weight", "triangles"))
+    return _sizes(*mesh, a["patch"]) + float(texels)
 
 
 def _under(a: Arguments) -> float:
@@ -144,6 +140,10 @@ def _light(a: Arguments) -> float:
 
 def _blend(a: Arguments) -> float:
     return (4 + 2 * _NV12) * _under(a)
+
+
+def _matched(a: Arguments) -> float:
+    return _blend(a) + _sizes(a["stats"], a["light"])
 
 
 def _box(a: Arguments) -> float:
@@ -167,11 +167,11 @@ def _add(a: Arguments) -> float:
 _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "letterbox_nv12": _letterbox,
     "nv12_warp_norm": _warp,
-    "raster_uv": _raster,
-    "sample_uv": _sample,
+    "draw_mesh": _draw,
     "colour_stats": _stats,
     "light_field": _light,
     "blend_yuva": _blend,
+    "blend_matched": _matched,
     "blur_region": _blur,
     "fill_region": _fill,
     "add_plane": _add,

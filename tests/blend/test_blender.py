@@ -117,8 +117,8 @@ def test_warm_up_leaves_nothing_behind(blender: Blender) -> None:
 
 @pytest.mark.parametrize(("relight", "reach"), [(0.0, 0), (0.25, 40)])
 def test_paint_keeps_its_colours_but_for_the_light(blender: Blender, relight: float, reach: int) -> None:
-    patch = _patch(60)
-    _blend(blender, _frame(170), patch, relight=relight, match_colour=False)
-    inside = patch.pixels[8:-8, 8:-8, 0].astype(int)
+    frame = _frame(170)
+    _blend(blender, frame, _patch(60), relight=relight, match_colour=False)
+    inside = frame.buffer.luma[18:50, 28:52].astype(int)
     assert inside.max() - 60 <= reach
     assert (inside > 60).any() == (relight > 0)

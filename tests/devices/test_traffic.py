@@ -10,13 +10,13 @@ from livefusion.core.geometry import Affine
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Operator
 from livefusion.ops.registry import (
+    BLEND_MATCHED,
     BLEND_YUVA,
     BLUR_REGION,
+    DRAW_MESH,
     LETTERBOX_NV12,
+    MASK_FEATHER,
     NV12_WARP_NORM,
-    RASTER_UV,
-    SAMPLE_UV,
-    SCALE_ALPHA,
 )
 from livefusion.testing.traffic import TrafficDevice, bytes_moved
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.unit
 
 PICTURE = {"luma": np.zeros((80, 120), np.uint8), "chroma": np.zeros((40, 60, 2), np.uint8)}
 PATCH = np.zeros((20, 30, 4), np.uint8)
-MAP = {"map": np.zeros((20, 30, 2), np.float32), "cover": np.zeros((20, 30), np.float32)}
+COLOURS = {"stats": np.zeros((3, 4), np.float32), "light": np.zeros((3, 4, 3), np.float32)}
 MESH = {
     "vertices": np.zeros((9, 2), np.float32),
     "depth": np.zeros(9, np.float32),
@@ -53,10 +53,10 @@ def crop(scale: float, x: float, y: float) -> dict[str, Any]:
         (NV12_WARP_NORM, crop(0.25, 4, 4), 10 * 10 * 12 + 1200),
         (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7),
         (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 100, "y": 70}, 20 * 10 * 7),
-        (SCALE_ALPHA, {"patch": PATCH, "factor": 0.5}, 2 * PATCH.nbytes),
-        (RASTER_UV, MESH | MAP | {"zbuffer": np.zeros((20, 30), np.float32)}, 9 * 24 + 96 + 600 * 12),
-        (SAMPLE_UV, MAP | {"texture": np.zeros((64, 64, 4), np.uint8), "patch": PATCH}, 600 * 16 + 600 * 16),
-        (SAMPLE_UV, MAP | {"texture": np.zeros((8, 8, 4), np.uint8), "patch": PATCH}, 600 * 16 + 256),
+        (BLEND_MATCHED, PICTURE | COLOURS | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7 + 48 + 144),
+        (MASK_FEATHER, {"patch": PATCH, "radius": 2}, 2 * PATCH.nbytes),
+        (DRAW_MESH, MESH | {"texture": np.zeros((64, 64, 4), np.uint8), "patch": PATCH}, 312 + 600 * 20),
+        (DRAW_MESH, MESH | {"texture": np.zeros((8, 8, 4), np.uint8), "patch": PATCH}, 312 + 600 * 4 + 256),
         (BLUR_REGION, PICTURE | {"x": 0, "y": 0, "width": 20, "height": 10, "feather": 2}, 22 * 12 * 4.5),
     ],
 )

@@ -1,25 +1,17 @@
 """Cases of the operators that draw the new face and colour it like the scene."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-from op_case import Arguments, Case, picture
+from op_case import Arguments, Case, Masks, picture
 
-from livefusion.ops.registry import (
-    COLOUR_STATS,
-    COLOUR_TRANSFER,
-    LIGHT_FIELD,
-    RASTER_UV,
-    SAMPLE_UV,
-    SCALE_ALPHA,
-)
+from livefusion.ops.registry import BLEND_MATCHED, COLOUR_STATS, DRAW_MESH, LIGHT_FIELD
 
 HEIGHT, WIDTH, CELLS = 38, 54, (5, 7)
 
 
 def _mesh(rng: np.random.Generator, jitter: float, shift: float = 0) -> Arguments:
-    """A 6 × 6 grid of vertices over a 60 × 44 map, shaken so that triangles overlap and turn over."""
+    """A 6 × 6 grid of vertices over a 60 × 44 patch, shaken so that triangles overlap and turn over."""
     y, x = np.mgrid[0:6, 0:6]
     grid = np.stack([x.ravel() * 12.0 - 2, y.ravel() * 9.0 - 3], axis=1) + shift
     cells = [row * 6 + column for row in range(5) for column in range(5)]
@@ -33,18 +25,8 @@ def _mesh(rng: np.random.Generator, jitter: float, shift: float = 0) -> Argument
     }
 
 
-def _raster(rng: np.random.Generator, jitter: float, shift: float = 0) -> Arguments:
+def _draw(rng: np.random.Generator, jitter: float, shift: float = 0) -> Arguments:
     return _mesh(rng, jitter, shift) | {
-        "map": np.zeros((44, 60, 2), np.float32),
-        "cover": np.full((44, 60), 7, np.float32),
-        "zbuffer": np.zeros((44, 60), np.float32),
-    }
-
-
-def _sample(rng: np.random.Generator) -> Arguments:
-    return {
-        "map": rng.uniform(-4, 68, (44, 60, 2)).astype(np.float32),
-        "cover": rng.uniform(0, 1, (44, 60)).astype(np.float32),
         "texture": rng.integers(0, 256, (64, 64, 4), np.uint8),
         "patch": rng.integers(0, 256, (44, 60, 4), np.uint8),
     }
@@ -88,32 +70,62 @@ def _light(rng: np.random.Generator, radius: int) -> Arguments:
     return {"cells": _cells(rng), "stats": _stats(rng), "radius": radius, "light": light}
 
 
-def _transfer(rng: np.random.Generator, strength: float) -> Arguments:
-    light = rng.uniform(-40, 40, (*CELLS, 3)).astype(np.float32)
-    return {"patch": _patch(rng), "stats": _stats(rng), "light": light, "strength": strength}
+def _matched(
+    rng: np.random.Generator, *, strength: float = 0.8, opacity: float = 1.0, x: int = 22, y: int = 14
+) -> Arguments:
+    return picture(rng, 120, 80) | {
+        "patch": _patch(rng),
+        "stats": _stats(rng),
+        "light": rng.uniform(-40, 40, (*CELLS, 3)).astype(np.float32),
+        "strength": strength,
+        "opacity": opacity,
+        "x": x,
+        "y": y,
+    }
 
 
-def _scale(rng: np.random.Generator, factor: float) -> Arguments:
-    return {"patch": rng.integers(0, 256, (HEIGHT, WIDTH, 4), np.uint8), "factor": factor}
+def _unmatched(rng: np.random.Generator) -> Arguments:
+    """Statistics and light that change no colour."""
+    return _matched(rng, strength=0.0) | {"stats": np.zeros((3, 4), np.float32)}
 
 
-# A pixel centre that lies on an edge of a triangle may fall to either side of it.
-DRAWN: dict[str, Any] = {"outliers": 0.004, "scratch": ("zbuffer",)}
+def _shown(arguments: Arguments) -> Masks:
+    """The elements of ``luma`` and ``chroma`` under a pixel that shows."""
+    luma = arguments["luma"]
+    # Farther out there is no more to see than right beside the picture.
+    x, y = min(max(arguments["x"], -WIDTH), luma.shape[1]), min(max(arguments["y"], -HEIGHT), luma.shape[0])
+    shows = arguments["patch"][..., 3] * arguments["opacity"] >= 0.5
+    mask = np.zeros((luma.shape[0] + 2 * HEIGHT, luma.shape[1] + 2 * WIDTH), bool)
+    mask[y + HEIGHT : y + 2 * HEIGHT, x + WIDTH : x + 2 * WIDTH] = shows
+    mask = mask[HEIGHT:-HEIGHT, WIDTH:-WIDTH]
+    blocks = mask.reshape(luma.shape[0] // 2, 2, luma.shape[1] // 2, 2).any(axis=(1, 3))
+    return {"luma": mask, "chroma": np.stack([blocks, blocks], axis=-1)}
+
+
+PLACES = {"top-left": (-24, -16), "bottom-right": (80, 60), "beside": (120, 10), "away": (300, -200)}
 
 CASES = [
+    # A pixel centre that lies on an edge of a triangle may fall to either side of it.
     *(
-        Case(f"jitter {jitter}", RASTER_UV, partial(_raster, jitter=jitter), 0.02, **DRAWN)
+        Case(f"jitter {jitter}", DRAW_MESH, partial(_draw, jitter=jitter), 1, outliers=0.004)
         for jitter in (0.0, 1.5, 8.0)
     ),
-    Case("out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=500), scratch=("zbuffer",)),
-    Case("half out of sight", RASTER_UV, partial(_raster, jitter=1.5, shift=-25), 0.02, **DRAWN),
-    Case("noise", SAMPLE_UV, _sample, 1),
+    Case("out of sight", DRAW_MESH, partial(_draw, jitter=1.5, shift=500)),
+    Case("half out of sight", DRAW_MESH, partial(_draw, jitter=1.5, shift=-25), 1, outliers=0.004),
     *(
         Case(f"momentum {momentum}", COLOUR_STATS, partial(_measured, momentum=momentum, x=22, y=14), 0.02)
         for momentum in (0.0, 0.85)
     ),
     Case("in the corner", COLOUR_STATS, partial(_measured, momentum=0.0, x=66, y=42), 0.02),
     *(Case(f"radius {radius}", LIGHT_FIELD, partial(_light, radius=radius), 0.01) for radius in (1, 9)),
-    *(Case(f"strength {s}", COLOUR_TRANSFER, partial(_transfer, strength=s), 1) for s in (0.0, 0.8, 1.0)),
-    *(Case(f"factor {factor}", SCALE_ALPHA, partial(_scale, factor=factor)) for factor in (0.0, 0.37, 1.0)),
+    *(
+        Case(f"strength {s}", BLEND_MATCHED, partial(_matched, strength=s), 1, _shown)
+        for s in (0.0, 0.8, 1.0)
+    ),
+    *(
+        Case(f"opacity {o}", BLEND_MATCHED, partial(_matched, opacity=o), 1, _shown)
+        for o in (0.0, 0.001, 0.37)
+    ),
+    *(Case(name, BLEND_MATCHED, partial(_matched, x=x, y=y), 1, _shown) for name, (x, y) in PLACES.items()),
+    Case("unmatched", BLEND_MATCHED, _unmatched, 0, _shown),
 ]

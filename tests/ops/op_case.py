@@ -30,7 +30,7 @@ class Case:
     ``make`` gives fresh arguments for a random generator; ``tolerance`` is the largest difference allowed in
     any element that the operator writes, except for a share of ``outliers``; ``may_change`` gives for written
     arguments the elements that may change at all (all of them, if left out): every other one must keep its
-    bits. What is ``scratch`` is not compared.
+    bits.
     """
 
     name: str
@@ -39,12 +39,6 @@ class Case:
     tolerance: float = 0.0
     may_change: Callable[[Arguments], Masks] | None = None
     outliers: float = 0.0
-    scratch: tuple[str, ...] = ()
-
-    @property
-    def compared(self) -> list[str]:
-        """The arguments that the bodies must agree on."""
-        return [name for name in self.operator.writes if name not in self.scratch]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a map may hold after a mesh was drawn, whichever way shares are rounded near an edge."""
+"""What a patch may hold after a mesh was drawn, whichever way shares are rounded near an edge."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from livefusion.ops.reference.raster import EDGE_TOLERANCE, SMALLEST_AREA
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
+Pixels = npt.NDArray[np.uint8]
 
 _STEP = 2.0**-20
 """Sixteen times the rounding of float32."""
@@ -23,6 +24,13 @@ class Drawing:
     must: Truths
     values: Floats
     errors: Floats
+
+
+def ramps() -> Pixels:
+    """A texture that shows where it was looked up: x and y, and nothing more."""
+    texture = np.full((256, 256, 4), 255, np.uint8)
+    texture[..., 0], texture[..., 1] = np.arange(256), np.arange(256)[:, None]
+    return texture
 
 
 def drawing(mesh: Arguments, height: int, width: int) -> Drawing:
@@ -53,14 +61,18 @@ def drawing(mesh: Arguments, height: int, width: int) -> Drawing:
     return Drawing(may, must, values, (1e-5 + 4 * slack[..., None]) * spread)
 
 
-def faults(drawn: Drawing, texels: Floats, cover: Floats, untouched: float) -> Truths:
-    """The (h, w) pixels that hold what none of the nearest triangles may have left there."""
+def faults(drawn: Drawing, patch: Pixels) -> Truths:
+    """The (h, w) pixels, drawn of ``ramps``, that hold what none of the nearest triangles may leave."""
     depth, error = drawn.values[..., 0], drawn.errors[..., 0]
     nearest = np.where(drawn.must, depth + error, np.inf).min(axis=0, initial=np.inf)
     candidates = drawn.may & (depth - error <= nearest)
-    wanted = np.concatenate([drawn.values[..., 1:3], np.clip(drawn.values[..., 3:], 0, 1)], axis=-1)
-    found = np.concatenate([texels, cover[..., None]], axis=-1)
-    fits = (np.abs(found - wanted) <= drawn.errors[..., 1:]).all(axis=-1) & candidates
-    empty = ~drawn.must.any(axis=0) & (cover == 0) & (texels == untouched).all(axis=-1)
-    wrong: Truths = ~(fits.any(axis=0) | empty)
+    alpha, slack = 255 * np.clip(drawn.values[..., 3], 0, 1), 0.501 + 255 * drawn.errors[..., 3]
+    texel = np.clip(drawn.values[..., 1:3], 0, 255)
+    clear = (patch == 0).all(axis=-1)
+    looked_up = (np.abs(patch[..., :2] - texel) <= 0.501 + drawn.errors[..., 1:3]).all(axis=-1)
+    visible = (
+        looked_up & (patch[..., 2] == 255) & (np.abs(patch[..., 3] - alpha) <= slack) & (patch[..., 3] > 0)
+    )
+    fits = candidates & (visible | (clear & (alpha <= slack)))
+    wrong: Truths = ~(fits.any(axis=0) | (clear & ~drawn.must.any(axis=0)))
     return wrong

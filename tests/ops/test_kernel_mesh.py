@@ -10,19 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from op_case import Arguments, body_of, picture
-from raster_oracle import drawing, faults
+from raster_oracle import drawing, faults, ramps
 
 from livefusion.ops.cuda.colour import LONGEST_LINE
 from livefusion.ops.registry import (
     ADD_PLANE,
+    BLEND_MATCHED,
     BLUR_REGION,
     COLOUR_STATS,
-    COLOUR_TRANSFER,
+    DRAW_MESH,
     FILL_REGION,
     LIGHT_FIELD,
-    RASTER_UV,
-    SAMPLE_UV,
-    SCALE_ALPHA,
     OperatorSpec,
 )
 from livefusion.testing.host_twin import compiler
@@ -38,7 +36,6 @@ thorough = settings(max_examples=60, deadline=None, derandomize=True)
 seeds = st.integers(0, 2**32 - 1)
 sides = st.integers(1, 40)
 even = st.integers(1, 20).map(lambda half: 2 * half)
-_UNTOUCHED = -77.0
 
 ordinary = st.floats(-8, 48, width=32)
 on_centres = st.integers(-3, 43).map(float)
@@ -66,11 +63,11 @@ def largest_difference(operator: OperatorSpec, arguments: Arguments) -> float:
     )
 
 
-def raster(mesh: Arguments, height: int, width: int) -> tuple[Array, Array]:
-    texels = np.full((height, width, 2), _UNTOUCHED, np.float32)
-    cover, zbuffer = np.full((2, height, width), 7, np.float32)
-    body_of(RASTER_UV, "cuda")(**mesh, map=texels, cover=cover, zbuffer=zbuffer)
-    return texels, cover
+def draw(mesh: Arguments, height: int, width: int, texture: Array | None = None) -> Array:
+    patch = np.full((height, width, 4), 77, np.uint8)
+    texture = ramps() if texture is None else texture
+    body_of(DRAW_MESH, "cuda")(**mesh, texture=texture, patch=patch)
+    return patch
 
 
 def random_mesh(vertices: Array, triangles: Array, seed: int) -> Arguments:
@@ -78,7 +75,7 @@ def random_mesh(vertices: Array, triangles: Array, seed: int) -> Arguments:
     return {
         "vertices": vertices.astype(np.float32),
         "depth": rng.choice(np.array([-5, 0, 0, 3, 40], np.float32), count),
-        "uv": rng.uniform(-2, 66, (count, 2)).astype(np.float32),
+        "uv": rng.uniform(-9, 264, (count, 2)).astype(np.float32),
         "weight": rng.uniform(-0.1, 1.1, count).astype(np.float32),
         "triangles": triangles.astype(np.int32),
     }
@@ -96,8 +93,7 @@ def meshes(draw: st.DrawFn) -> Arguments:
 @thorough
 @given(meshes(), sides, sides)
 def test_each_pixel_shows_the_nearest_triangle(mesh: Arguments, height: int, width: int) -> None:
-    texels, cover = raster(mesh, height, width)
-    assert not faults(drawing(mesh, height, width), texels, cover, _UNTOUCHED).any()
+    assert not faults(drawing(mesh, height, width), draw(mesh, height, width)).any()
 
 
 @thorough
@@ -105,8 +101,7 @@ def test_each_pixel_shows_the_nearest_triangle(mesh: Arguments, height: int, wid
 def test_many_triangles_are_drawn_in_turns(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     mesh = random_mesh(rng.uniform(-5, 45, (300, 2)), rng.integers(0, 300, (count, 3)), seed)
-    texels, cover = raster(mesh, 33, 18)
-    assert not faults(drawing(mesh, 33, 18), texels, cover, _UNTOUCHED).any()
+    assert not faults(drawing(mesh, 33, 18), draw(mesh, 33, 18)).any()
 
 
 @pytest.mark.parametrize(("nearer", "shown"), [(None, 0), (599, 599), (300, 300), (1, 1)])
@@ -117,60 +112,59 @@ def test_the_first_of_equals_wins_in_any_turn(nearer: int | None, shown: int) ->
     mesh = {
         "vertices": np.tile(corners, (600, 1)),
         "depth": np.where(number == (-1 if nearer is None else nearer), 1, 2).astype(np.float32),
-        "uv": np.stack([number, number], axis=1),
+        "uv": np.stack([number, np.zeros_like(number)], axis=1),
         "weight": np.ones(1800, np.float32),
         "triangles": np.arange(1800, dtype=np.int32).reshape(600, 3),
     }
-    texels, cover = raster(mesh, 17, 17)
-    assert (texels == shown).all()
-    assert (cover == 1).all()
+    texture = np.full((2, 600, 4), 255, np.uint8)
+    texture[..., 0], texture[..., 1] = np.divmod(np.arange(600), 256)
+    assert (draw(mesh, 17, 17, texture) == (*divmod(shown, 256), 255, 255)).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38, -3e38])
 def test_a_vertex_at_no_place_spoils_its_own_triangles_only(bad: float) -> None:
     mesh = random_mesh(np.array([[0, 0], [30, 0], [0, 30], [bad, 5]]), np.array([[0, 1, 3], [0, 1, 2]]), 1)
     lone = mesh | {"triangles": mesh["triangles"][1:]}
-    for drawn, wanted in zip(raster(mesh, 20, 20), raster(lone, 20, 20), strict=True):
-        assert np.array_equal(drawn, wanted)
+    assert np.array_equal(draw(mesh, 20, 20), draw(lone, 20, 20))
 
 
 @pytest.mark.parametrize("far", [(10.3, 7.9), (411.1, 777.7), (-1e6, 123456.7), (3.3e7, 1.7e7)])
 def test_a_triangle_with_two_equal_corners_is_not_drawn(far: tuple[float, float]) -> None:
     mesh = random_mesh(np.array([(0.3, 0.7), far, far]), np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0]]), 1)
-    assert (raster(mesh, 40, 40)[1] == 0).all()
+    assert (draw(mesh, 40, 40) == 0).all()
 
 
 def test_a_triangle_of_vertices_that_do_not_exist_is_left_out() -> None:
     mesh = random_mesh(np.array([[0, 0], [30, 0], [0, 30]]), np.array([[0, 1, 3], [-1, 0, 1], [0, 1, 2]]), 1)
-    assert (raster(mesh, 9, 9)[1] > 0).any()
-    assert (raster(mesh | {"triangles": mesh["triangles"][:2]}, 9, 9)[1] == 0).all()
+    assert (draw(mesh, 9, 9) > 0).any()
+    assert (draw(mesh | {"triangles": mesh["triangles"][:2]}, 9, 9) == 0).all()
 
 
 @thorough
-@given(seeds, sides, sides, st.integers(2, 9), st.integers(2, 9), st.sampled_from((1.0, 40.0, 1e9, np.inf)))
-def test_texels_of_any_map(seed: int, height: int, width: int, rows: int, columns: int, reach: float) -> None:
+@given(seeds, sides, sides, st.integers(2, 9), st.integers(2, 9), st.sampled_from((1.0, 40.0, 1e9)))
+def test_texels_of_any_texture(
+    seed: int, height: int, width: int, rows: int, columns: int, reach: float
+) -> None:
     rng = np.random.default_rng(seed)
-    arguments = {
-        "map": (rng.uniform(-1, 1, (height, width, 2)) * reach).astype(np.float32),
-        "cover": rng.choice(np.array([0, 0.002, 0.5, 1], np.float32), (height, width)),
+    mesh = random_mesh(np.array([[-50, -50], [150, -50], [-50, 150]]), np.array([[0, 1, 2]]), seed)
+    mesh["uv"][:] = rng.uniform(-1, 1, 2) * reach
+    mesh["weight"][:] = rng.choice([0, 0.002, 0.5, 1])
+    arguments = mesh | {
         "texture": rng.integers(0, 256, (rows, columns, 4), np.uint8),
         "patch": rng.integers(0, 256, (height, width, 4), np.uint8),
     }
-    wanted, got = (after["patch"].astype(int) for after in both(SAMPLE_UV, arguments))
+    wanted, got = (after["patch"].astype(int) for after in both(DRAW_MESH, arguments))
     edge = (wanted[..., 3] == 0) != (got[..., 3] == 0)  # all or nothing, by the rounding of alpha
     assert np.abs(wanted - got)[~edge].max(initial=0) <= 1
     assert np.maximum(wanted, got)[edge][:, 3].max(initial=0) <= 1
 
 
-def test_a_texture_without_neighbours_is_refused() -> None:
-    pixels = np.zeros((4, 4, 4), np.uint8)
-    with pytest.raises(ValueError, match="neighbours"):
-        body_of(SAMPLE_UV, "cuda")(
-            map=np.zeros((4, 4, 2), np.float32),
-            cover=np.zeros((4, 4), np.float32),
-            texture=pixels[:1],
-            patch=pixels,
-        )
+@pytest.mark.parametrize("name", ["uv", "weight", "depth"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 3e38, -3e38])
+def test_numbers_that_are_none_lead_nowhere(name: str, bad: float) -> None:
+    mesh = random_mesh(np.array([[-5, -5], [60, -5], [-5, 60]]), np.array([[0, 1, 2]]), 1)
+    mesh[name].flat[1] = bad
+    draw(mesh, 20, 20, ramps()[:3, :3].copy())
 
 
 def patch_of(rng: np.random.Generator, height: int, width: int) -> Array:
@@ -270,25 +264,49 @@ def test_lines_that_do_not_fit_are_refused(shape: tuple[int, int]) -> None:
 
 
 @thorough
-@given(seeds, sides, sides, st.floats(0, 1))
-def test_colours_change_alike(seed: int, height: int, width: int, strength: float) -> None:
+@given(seeds, even, even, st.integers(-25, 25), st.integers(-25, 25), st.floats(0, 1), st.floats(0, 1))
+def test_a_patch_is_matched_and_blended_anywhere(
+    seed: int, height: int, width: int, x: int, y: int, strength: float, opacity: float
+) -> None:
     rng = np.random.default_rng(seed)
-    arguments = {
+    arguments = picture(rng, 46, 42) | {
         "patch": patch_of(rng, height, width),
         "stats": stats_of(rng),
         "light": rng.uniform(-300, 300, (-(-height // 8), -(-width // 8), 3)).astype(np.float32),
         "strength": strength,
+        "opacity": opacity,
+        "x": 2 * x,
+        "y": 2 * y,
     }
-    wanted, got = (after["patch"].astype(int) for after in both(COLOUR_TRANSFER, arguments))
-    assert np.abs(wanted - got).max() <= 1
-    assert (wanted != got).mean() <= 0.01 + 1 / wanted.size
+    for wanted, got in zip(*(planes(after) for after in both(BLEND_MATCHED, arguments)), strict=True):
+        assert np.abs(wanted - got).max() <= 1
+        assert (wanted != got).mean() <= 0.01
+
+
+def planes(arguments: Arguments) -> tuple[Array, Array]:
+    return arguments["luma"].astype(int), arguments["chroma"].astype(int)
 
 
 @thorough
 @given(st.one_of(st.floats(0, 1), st.integers(0, 100).map(lambda percent: percent / 100)))
-def test_every_alpha_is_scaled_exactly(factor: float) -> None:
-    patch = np.arange(256, dtype=np.uint8).repeat(4).reshape(4, 64, 4)
-    assert largest_difference(SCALE_ALPHA, {"patch": patch, "factor": factor}) == 0
+def test_every_alpha_is_scaled_exactly(opacity: float) -> None:
+    """White that nothing matches, on black: the picture tells the alpha."""
+    patch = np.full((16, 16, 4), 255, np.uint8)
+    patch[..., 3] = np.arange(256).reshape(16, 16)
+    arguments = {
+        "luma": np.zeros((16, 16), np.uint8),
+        "chroma": np.zeros((8, 8, 2), np.uint8),
+        "patch": patch,
+        "stats": np.zeros((3, 4), np.float32),
+        "light": np.zeros((2, 2, 3), np.float32),
+        "strength": 1.0,
+        "opacity": opacity,
+        "x": 0,
+        "y": 0,
+    }
+    body_of(BLEND_MATCHED, "cuda")(**arguments)
+    wanted = (np.arange(256) * opacity + 0.5).astype(np.uint8)
+    assert np.array_equal(arguments["luma"].ravel(), wanted)
 
 
 boxes = st.fixed_dictionaries(

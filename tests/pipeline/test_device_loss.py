@@ -37,7 +37,7 @@ POINTS = {
     "analyse launch": "analyse:nv12_warp_norm",
     "landmarks": "analyse:face_landmarks",
     "detector": "detector:yunet",
-    "render launch": "render:blend_yuva",
+    "render launch": "render:blend_matched",
     "host read": "part 0:to_host",
     "host copy": "part 0:copy",
 }
@@ -203,8 +203,8 @@ def test_a_picture_that_is_shown_again_may_be_gone_by_then(mishap: Mishap, reels
         ("auto", "analyse:nv12_warp_norm", Mishap.LOST, ["cpu"]),
         ("auto", "part 0:stream", Mishap.LOST, ["cpu"]),
         ("cuda", "part 0:stream", Mishap.LOST, None),
-        ("auto", "render:raster_uv", Mishap.STARVED, [FREED, SAVED, "cpu"]),
-        ("cuda", "render:raster_uv", Mishap.STARVED, None),
+        ("auto", "render:draw_mesh", Mishap.STARVED, [FREED, SAVED, "cpu"]),
+        ("cuda", "render:draw_mesh", Mishap.STARVED, None),
         ("cuda", "decode:stream", Mishap.LOST, None),
         ("cuda", "analyse:nv12_warp_norm", Mishap.LOST, None),
     ],
@@ -227,9 +227,9 @@ def test_at_the_start_only_auto_begins_elsewhere(
 
 def test_a_cpu_without_memory_covers_the_picture_and_is_degraded(reels: Reels) -> None:
     def starve(scene: Scene) -> Iterator[Entry]:
-        scene.board.arm("render:blend_yuva", Mishap.STARVED, times=math.inf)
+        scene.board.arm("render:blend_matched", Mishap.STARVED, times=math.inf)
         yield from scene.play(60)
-        scene.board.disarm("render:blend_yuva")
+        scene.board.disarm("render:blend_matched")
 
     restarts = RestartPolicy(NANOSECONDS // 100, failures=2)
     show = play(reels, starve, name="cpu", restarts=restarts)

@@ -134,7 +134,7 @@ def _add(width: int, height: int, rng: np.random.Generator) -> Arguments:
 
 
 def mesh(height: int, rng: np.random.Generator) -> Arguments:
-    """A shaken grid of triangles over the face's patch, and the arrays that it is drawn into."""
+    """A shaken grid of triangles over the face's patch, and its texture."""
     side = face_side(height)
     y, x = np.mgrid[0:_GRID, 0:_GRID].astype(np.float64) * (side / (_GRID - 1))
     points = np.stack([x.ravel(), y.ravel()], axis=1)
@@ -147,24 +147,12 @@ def mesh(height: int, rng: np.random.Generator) -> Arguments:
         "uv": (points / side * 500 + 6).astype(np.float32),
         "weight": rng.uniform(0.5, 1, count).astype(np.float32),
         "triangles": np.array(corners, np.int32),
-        "map": np.zeros((side, side, 2), np.float32),
-        "cover": np.zeros((side, side), np.float32),
-        "zbuffer": np.zeros((side, side), np.float32),
-    }
-
-
-def _raster(width: int, height: int, rng: np.random.Generator) -> Arguments:
-    return mesh(height, rng)
-
-
-def _sample(width: int, height: int, rng: np.random.Generator) -> Arguments:
-    side = face_side(height)
-    return {
-        "map": rng.uniform(-4, 516, (side, side, 2)).astype(np.float32),
-        "cover": rng.uniform(0, 1, (side, side)).astype(np.float32),
         "texture": rng.integers(0, 256, (512, 512, 4), np.uint8),
-        "patch": patch(height, rng),
     }
+
+
+def _draw(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return mesh(height, rng) | {"patch": patch(height, rng)}
 
 
 def grids(height: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -186,14 +174,11 @@ def _light(width: int, height: int, rng: np.random.Generator) -> Arguments:
     return {"cells": arguments["cells"], "stats": arguments["stats"], "radius": radius, "light": light}
 
 
-def _transfer(width: int, height: int, rng: np.random.Generator) -> Arguments:
+def _matched(width: int, height: int, rng: np.random.Generator) -> Arguments:
     light = rng.uniform(-40, 40, grids(height)[1]).astype(np.float32)
     stats = np.array([[100, 20, 120, 30]] * 3, np.float32)
-    return {"patch": patch(height, rng), "stats": stats, "light": light, "strength": 0.8}
-
-
-def _alpha(width: int, height: int, rng: np.random.Generator) -> Arguments:
-    return {"patch": patch(height, rng), "factor": 0.7}
+    colours = {"stats": stats, "light": light, "strength": 0.8, "opacity": 0.7}
+    return _blend(width, height, rng) | colours
 
 
 def _feather(width: int, height: int, rng: np.random.Generator) -> Arguments:
@@ -213,11 +198,9 @@ CASES = [
     Case("blur_region", registry.BLUR_REGION, _blur, 1),
     Case("fill_region", registry.FILL_REGION, _fill, 0),
     Case("add_plane", registry.ADD_PLANE, _add, 0),
-    Case("raster_uv", registry.RASTER_UV, _raster, 0.05, outliers=0.004),
-    Case("sample_uv", registry.SAMPLE_UV, _sample, 1),
+    Case("draw_mesh", registry.DRAW_MESH, _draw, 1, outliers=0.004),
     Case("colour_stats", registry.COLOUR_STATS, _stats, 0.05),
     Case("light_field", registry.LIGHT_FIELD, _light, 0.02),
-    Case("colour_transfer", registry.COLOUR_TRANSFER, _transfer, 1),
-    Case("scale_alpha", registry.SCALE_ALPHA, _alpha, 1),
+    Case("blend_matched", registry.BLEND_MATCHED, _matched, 1),
     Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
 ]

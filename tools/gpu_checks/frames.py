@@ -54,9 +54,6 @@ class FramePath:
         coloured = cases.CASES[0].make(size.width, size.height, rng)
         self._mesh = upload(device, self.render, drawn)
         self._patch = device.empty(cases.patch(size.height, rng).shape, np.uint8)
-        self._texture = upload(
-            device, self.render, {"texture": rng.integers(0, 256, (512, 512, 4), np.uint8)}
-        )
         self._stats = upload(device, self.render, {"stats": np.zeros((3, 4), np.float32)})
         cells, light = cases.grids(size.height)
         self._cells, self._light = device.empty(cells, np.float32), device.empty(light, np.float32)
@@ -101,17 +98,14 @@ class FramePath:
         mesh, patch, stats = self._mesh, self._patch, self._stats["stats"]
         picture = {"luma": buffer.luma, "chroma": buffer.chroma}
         at = {"x": place[0], "y": place[1]}
-        launch(registry.RASTER_UV, mesh, stream)
-        sample = {"map": mesh["map"], "cover": mesh["cover"], "patch": patch} | self._texture
-        launch(registry.SAMPLE_UV, sample, stream)
+        launch(registry.DRAW_MESH, mesh | {"patch": patch}, stream)
         measure = picture | at | {"patch": patch, "momentum": 0.0, "stats": stats, "cells": self._cells}
         launch(registry.COLOUR_STATS, measure, stream)
         field = {"cells": self._cells, "stats": stats, "radius": 5, "light": self._light}
         launch(registry.LIGHT_FIELD, field, stream)
-        change = {"patch": patch, "stats": stats, "light": self._light, "strength": 0.8}
-        launch(registry.COLOUR_TRANSFER, change, stream)
         self._between(stream)
-        launch(registry.BLEND_YUVA, picture | at | {"patch": patch}, stream)
+        colours = {"stats": stats, "light": self._light, "strength": 0.8, "opacity": 1.0}
+        launch(registry.BLEND_MATCHED, picture | at | {"patch": patch} | colours, stream)
         return buffer.after(stream.record())
 
     def download(self, buffer: DeviceBuffer) -> Event:

@@ -19,7 +19,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
 from livefusion.faces.embed import Embedding
 from livefusion.faces.photo import PhotoFaces
-from livefusion.ops.registry import NV12_TO_RGB, RASTER_UV, RGB_TO_NV12, SAMPLE_UV
+from livefusion.ops.registry import DRAW_MESH, NV12_TO_RGB, RGB_TO_NV12
 from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, VERTEX_COUNT, canonical_mesh
 from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.swap.mesh.shape import fit_pose
@@ -42,22 +42,19 @@ def render_frontal(identity: Identity) -> tuple[Rgb, Landmarks]:
     level = fit_pose(identity.shape, canonical.vertices)(identity.shape)
     level -= level.mean(axis=0)
     points = (level * _FACE_HEIGHT / np.ptp(level[:, 1]) + (_VIEW / 2, _VIEW / 2, 0)).astype(np.float32)
-    texels, cover = np.zeros((_VIEW, _VIEW, 2), np.float32), np.zeros((_VIEW, _VIEW), np.float32)
-    RASTER_UV.body("cpu")(
+    opaque = identity.texture.copy()
+    opaque[..., 3] = 255
+    picture = np.empty((_VIEW, _VIEW, 4), np.uint8)
+    DRAW_MESH.body("cpu")(
         vertices=np.ascontiguousarray(points[:, :2]),
         depth=np.ascontiguousarray(points[:, 2]),
         uv=canonical.texels(),
         weight=np.ones(VERTEX_COUNT, np.float32),
         triangles=canonical.triangles,
-        map=texels,
-        cover=cover,
-        zbuffer=np.empty((_VIEW, _VIEW), np.float32),
+        texture=opaque,
+        patch=picture,
     )
-    opaque = identity.texture.copy()
-    opaque[..., 3] = 255
-    picture = np.empty((_VIEW, _VIEW, 4), np.uint8)
-    SAMPLE_UV.body("cpu")(map=texels, cover=cover, texture=opaque, patch=picture)
-    picture[cover == 0, :3] = identity.texture[0, 0, :3]
+    picture[picture[..., 3] == 0, :3] = identity.texture[0, 0, :3]
     irises = [
         np.repeat(points[list(eye)].mean(axis=0)[None], _IRIS_POINTS, 0) for eye in (RIGHT_EYE, LEFT_EYE)
     ]

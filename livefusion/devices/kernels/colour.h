@@ -1,4 +1,4 @@
-// Give a patch the colours and the light of the frame below it.
+// Measure what gives a patch the colours and the light of the frame below it.
 #pragma once
 #include "lf.h"
 
@@ -233,43 +233,4 @@ LF_DEVICE void light_columns_phase(const LfLight& a, int column, int, int, int p
             for (int k = 0; k < 3; k++) light[k] = value.v[k] / (value.v[3] + 1e-2f);
         }
     }
-}
-
-struct LfTransfer {
-    LfView<u8> patch;
-    LfView<float> light;
-    const float* stats;
-    float strength, lowest_gain, highest_gain;
-};
-
-// The cell whose middle lies before a pixel, the next one, and the share of that.
-struct LfBetween {
-    int first, second;
-    float share;
-
-    LF_DEVICE LfBetween(int pixel, int cells) {
-        const float side = 2 * LF_CELL_QUADS;
-        const float place = lf_clamp((pixel - (side - 1) / 2) / side, 0.0f, float(cells - 1));
-        first = int(place);
-        second = first + 1 < cells ? first + 1 : first;
-        share = place - first;
-    }
-};
-
-LF_DEVICE void colour_transfer_px(const LfTransfer& a, int x, int y, int) {
-    u8* pixel = a.patch.at(x, y);
-    const u32 old = lf_load4(pixel);
-    if (old >> 24 == 0) return;
-    const LfBetween across(x, a.light.width), down(y, a.light.height);
-    const float *l00 = a.light.at(across.first, down.first), *l01 = a.light.at(across.second, down.first);
-    const float *l10 = a.light.at(across.first, down.second), *l11 = a.light.at(across.second, down.second);
-    u32 value = old & 0xff000000;
-    for (int i = 0; i < 3; i++) {
-        const LfMatch match(a.stats, i, a.lowest_gain, a.highest_gain);
-        const float above = l00[i] + (l01[i] - l00[i]) * across.share;
-        const float below = l10[i] + (l11[i] - l10[i]) * across.share;
-        const float light = above + (below - above) * down.share;
-        value |= u32(lf_byte(float(old >> 8 * i & 255) * match.gain + match.shift + a.strength * light)) << 8 * i;
-    }
-    lf_store4(pixel, value);
 }

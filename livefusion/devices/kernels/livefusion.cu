@@ -4,7 +4,6 @@
 #include "convert.cu"
 #include "feather.cu"
 #include "letterbox.cu"
-#include "mask.cu"
 #include "paste.cu"
 #include "plane.cu"
 #include "raster.cu"

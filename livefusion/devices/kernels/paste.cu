@@ -1,3 +1,4 @@
 #include "paste.h"
 
 LF_PIXELS(blend_yuva, LfBlend)
+LF_PIXELS(blend_matched, LfBlendMatched)

@@ -1,4 +1,3 @@
 #include "raster.h"
 
-LF_TEAM(raster_uv, LfRaster, LfTilePixel, LfTileShared)
-LF_PIXELS(sample_uv, LfSample)
+LF_TEAM(draw_mesh, LfDraw, LfTilePixel, LfTileShared)

@@ -1,16 +1,16 @@
-// Draw a mesh, and look its texels up.
+// Draw a textured mesh.
 //
 // A block draws a tile of pixels. In turns of LF_LANES triangles, each lane puts one of them up for drawing if it may
-// touch the tile, then each lane looks in its own pixel which of those is the nearest. So a pixel is written once,
-// by the lane it belongs to, and the first triangle wins on a tie.
+// touch the tile, then each lane looks in its own pixel which of those is the nearest. So a texel is looked
+// up and a pixel is written once, by the lane it belongs to, and the first triangle wins on a tie.
 #pragma once
 #include "lf.h"
 
 #define LF_TILE 16  // pixels a side: one for each lane
 #define LF_FARTHEST 3.402823466e38f  // no triangle is drawn there
 
-struct LfRaster {
-    LfView<float> texels, cover;
+struct LfDraw {
+    LfView<u8> texture, patch;
     const float *vertices, *depth, *uv, *weight;
     const int* triangles;
     int vertex_count, triangle_count;
@@ -41,22 +41,22 @@ LF_DEVICE float lf_cross(float a, float b, float c, float d) {
     return lf_fma(a, b, -product) + lf_fma(-c, d, product);
 }
 
-// The pixels from `low` to `high` as bits of a tile, of which `size` pixels are in the map; 0 if there are none.
+// The pixels from `low` to `high` as bits of a tile, of which `size` pixels are in the patch; 0 if there are none.
 LF_DEVICE u32 lf_span(float low, float high, int size) {
     const float first = fmax(floor(low), 0.0f), last = fmin(ceil(high), float(size - 1));
     if (!(first <= last)) return 0;
     return (2u << int(last)) - (1u << int(first));
 }
 
-LF_DEVICE bool lf_facet(const LfRaster& a, int triangle, int left, int top, LfFacet& facet) {
+LF_DEVICE bool lf_facet(const LfDraw& a, int triangle, int left, int top, LfFacet& facet) {
     const int* corners = a.triangles + 3 * i64(triangle);
     const u32 count = u32(a.vertex_count), c0 = corners[0], c1 = corners[1], c2 = corners[2];
     if (c0 >= count || c1 >= count || c2 >= count) return false;
     const float x0 = a.vertices[2 * c0] - left, y0 = a.vertices[2 * c0 + 1] - top;
     const float x1 = a.vertices[2 * c1] - left, y1 = a.vertices[2 * c1 + 1] - top;
     const float x2 = a.vertices[2 * c2] - left, y2 = a.vertices[2 * c2 + 1] - top;
-    const int across = lf_clamp(a.cover.width - left, 0, LF_TILE);
-    const int down = lf_clamp(a.cover.height - top, 0, LF_TILE);
+    const int across = lf_clamp(a.patch.width - left, 0, LF_TILE);
+    const int down = lf_clamp(a.patch.height - top, 0, LF_TILE);
     const u32 columns = lf_span(fmin(x0, fmin(x1, x2)), fmax(x0, fmax(x1, x2)), across);
     const u32 rows = lf_span(fmin(y0, fmin(y1, y2)), fmax(y0, fmax(y1, y2)), down);
     if (columns == 0 || rows == 0) return false;
@@ -89,26 +89,45 @@ LF_DEVICE float lf_within(const float* values, int stride, const int* corners, c
     return c + at.first * a + at.second * b;
 }
 
-LF_DEVICE void lf_write_texel(const LfRaster& a, int x, int y, const LfTilePixel& nearest) {
-    if (x >= a.cover.width || y >= a.cover.height) return;
-    float* cover = a.cover.at(x, y);
-    if (nearest.triangle < 0) {
-        *cover = 0;
-        return;
+LF_DEVICE float lf_channel(u32 pixel, int channel) { return float(pixel >> 8 * channel & 255); }
+
+// The texel at u, v, its alpha times `share`.
+LF_DEVICE u32 lf_texel(const LfView<u8>& texture, float u, float v, float share) {
+    u = fmin(fmax(u, 0.0f), float(texture.width - 1));
+    v = fmin(fmax(v, 0.0f), float(texture.height - 1));
+    const int left = u < texture.width - 2 ? int(u) : texture.width - 2;
+    const int top = v < texture.height - 2 ? int(v) : texture.height - 2;
+    const u8 *upper = texture.at(left, top), *lower = texture.at(left, top + 1);
+    const u32 texels[4] = {lf_load4(upper), lf_load4(upper + 4), lf_load4(lower), lf_load4(lower + 4)};
+    u32 value = 0;
+    for (int channel = 0; channel < 4; channel++) {
+        const float a00 = lf_channel(texels[0], channel), a01 = lf_channel(texels[1], channel);
+        const float a10 = lf_channel(texels[2], channel), a11 = lf_channel(texels[3], channel);
+        const float above = a00 + (a01 - a00) * (u - left), below = a10 + (a11 - a10) * (u - left);
+        const float mixed = above + (below - above) * (v - top);
+        value |= u32(lf_byte(channel == 3 ? mixed * share : mixed)) << 8 * channel;
     }
-    const int* corners = a.triangles + 3 * i64(nearest.triangle);
-    float* texel = a.texels.at(x, y);
-    texel[0] = lf_within(a.uv, 2, corners, nearest);
-    texel[1] = lf_within(a.uv + 1, 2, corners, nearest);
-    *cover = lf_clamp(lf_within(a.weight, 1, corners, nearest), 0.0f, 1.0f);
+    return value >> 24 == 0 ? 0 : value;
 }
 
-LF_DEVICE int lf_turns(const LfRaster& a) { return (a.triangle_count + LF_LANES - 1) / LF_LANES; }
+LF_DEVICE void lf_write_pixel(const LfDraw& a, int x, int y, const LfTilePixel& nearest) {
+    if (x >= a.patch.width || y >= a.patch.height) return;
+    u32 value = 0;
+    if (nearest.triangle >= 0) {
+        const int* corners = a.triangles + 3 * i64(nearest.triangle);
+        const float share = lf_clamp(lf_within(a.weight, 1, corners, nearest), 0.0f, 1.0f);
+        const float u = lf_within(a.uv, 2, corners, nearest), v = lf_within(a.uv + 1, 2, corners, nearest);
+        if (share > 0) value = lf_texel(a.texture, u, v, share);
+    }
+    lf_store4(a.patch.at(x, y), value);
+}
+
+LF_DEVICE int lf_turns(const LfDraw& a) { return (a.triangle_count + LF_LANES - 1) / LF_LANES; }
 
 // To begin with, and then twice for each turn: put up, draw.
-LF_DEVICE int raster_uv_phases(const LfRaster& a) { return 1 + 2 * lf_turns(a); }
+LF_DEVICE int draw_mesh_phases(const LfDraw& a) { return 1 + 2 * lf_turns(a); }
 
-LF_DEVICE void raster_uv_phase(const LfRaster& a, int tile_x, int tile_y, int, int phase, int lane, LfTilePixel& own,
+LF_DEVICE void draw_mesh_phase(const LfDraw& a, int tile_x, int tile_y, int, int phase, int lane, LfTilePixel& own,
                                LfTileShared& shared) {
     const int turn = (phase - 1) / 2, begin = turn * LF_LANES;
     const int left = tile_x * LF_TILE, top = tile_y * LF_TILE;
@@ -129,36 +148,5 @@ LF_DEVICE void raster_uv_phase(const LfRaster& a, int tile_x, int tile_y, int, i
             }
         if (lane < LF_LANES / 32) shared.drawn[(turn + 1) % 2][lane] = 0;
     }
-    if (phase == 2 * lf_turns(a)) lf_write_texel(a, left + lane % LF_TILE, top + lane / LF_TILE, own);
-}
-
-struct LfSample {
-    LfView<float> texels, cover;
-    LfView<u8> texture, patch;
-};
-
-LF_DEVICE float lf_channel(u32 pixel, int channel) { return float(pixel >> 8 * channel & 255); }
-
-LF_DEVICE void sample_uv_px(const LfSample& a, int x, int y, int) {
-    u8* pixel = a.patch.at(x, y);
-    const float share = *a.cover.at(x, y);
-    u32 value = 0;
-    if (share > 0) {
-        const float* texel = a.texels.at(x, y);
-        const float u = fmin(fmax(texel[0], 0.0f), float(a.texture.width - 1));
-        const float v = fmin(fmax(texel[1], 0.0f), float(a.texture.height - 1));
-        const int left = u < a.texture.width - 2 ? int(u) : a.texture.width - 2;
-        const int top = v < a.texture.height - 2 ? int(v) : a.texture.height - 2;
-        const u8 *upper = a.texture.at(left, top), *lower = a.texture.at(left, top + 1);
-        const u32 texels[4] = {lf_load4(upper), lf_load4(upper + 4), lf_load4(lower), lf_load4(lower + 4)};
-        for (int channel = 0; channel < 4; channel++) {
-            const float a00 = lf_channel(texels[0], channel), a01 = lf_channel(texels[1], channel);
-            const float a10 = lf_channel(texels[2], channel), a11 = lf_channel(texels[3], channel);
-            const float above = a00 + (a01 - a00) * (u - left), below = a10 + (a11 - a10) * (u - left);
-            const float mixed = above + (below - above) * (v - top);
-            value |= u32(lf_byte(channel == 3 ? mixed * share : mixed)) << 8 * channel;
-        }
-        if (value >> 24 == 0) value = 0;
-    }
-    lf_store4(pixel, value);
+    if (phase == 2 * lf_turns(a)) lf_write_pixel(a, left + lane % LF_TILE, top + lane / LF_TILE, own);
 }

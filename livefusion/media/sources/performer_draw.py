@@ -10,7 +10,7 @@ from livefusion.media.sources.performer_mesh import FACE_POINTS, OVAL, TEMPLES, 
 from livefusion.media.sources.performer_motion import HeadPose
 from livefusion.media.sources.performer_photo import PerformerPhoto
 from livefusion.media.sources.performer_truth import covered
-from livefusion.ops.registry import BLEND_YUVA, RASTER_UV, SAMPLE_UV
+from livefusion.ops.registry import BLEND_YUVA
 
 # Width of the ramp between a turned cheek and the hair behind it, in face heights.
 _TEMPLE_SOFTNESS = 0.025
@@ -59,6 +59,8 @@ class Person:
 
     def draw(self, head: PosedHead, at: tuple[int, int], luma: Plane, chroma: Plane) -> None:
         """Draw body and head over a picture."""
+        from livefusion.ops.cpu.raster import sample_uv
+
         blend = BLEND_YUVA.body("cpu")
         x, y = at
         blend(luma=luma, chroma=chroma, patch=self._body, x=x + self._body_at[0], y=y + self._body_at[1])
@@ -70,9 +72,7 @@ class Person:
         self._raster(head, left, top, right, bottom)
         self._soften_temples(head, left, top)
         canvas = self._canvas
-        SAMPLE_UV.body("cpu")(
-            map=canvas.texels, cover=canvas.cover, texture=self.layer.texture, patch=canvas.patch
-        )
+        sample_uv(map=canvas.texels, cover=canvas.cover, texture=self.layer.texture, patch=canvas.patch)
         blend(luma=luma, chroma=chroma, patch=canvas.patch, x=x + left, y=y + top)
 
     def _window(self, head: PosedHead) -> tuple[int, int, int, int]:
@@ -84,9 +84,11 @@ class Person:
 
     def _raster(self, head: PosedHead, left: int, top: int, right: int, bottom: int) -> None:
         """Find the texel of each pixel in a window of the layer."""
+        from livefusion.ops.cpu.raster import raster_uv
+
         canvas = self._canvas
         canvas.resize(bottom - top, right - left)
-        RASTER_UV.body("cpu")(
+        raster_uv(
             vertices=head.vertices - np.array([left, top], np.float32),
             depth=head.depth,
             uv=self.mesh.uv,

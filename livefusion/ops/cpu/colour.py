@@ -1,4 +1,4 @@
-"""Giving a patch the colours and the light of the frame below it: one pass to measure, one to change."""
+"""Measuring what gives a patch the colours and the light of the frame below it, in one pass."""
 
 import math
 
@@ -39,17 +39,6 @@ def light_field(
 ) -> None:
     """Find how the light of the frame differs from that of the patch; contract in ``reference.colour``."""
     _find_light(cells, stats, radius, light)
-
-
-def colour_transfer(
-    *,
-    patch: npt.NDArray[np.uint8],
-    stats: npt.NDArray[np.float32],
-    light: npt.NDArray[np.float32],
-    strength: float,
-) -> None:
-    """Match the colours of a patch and light it, in place; contract in ``reference.colour``."""
-    _transfer(patch, stats, light, strength)
 
 
 @njit(cache=True, nogil=True)
@@ -127,7 +116,7 @@ def _measure(  # noqa: PLR0917 numba takes no keyword-only arguments
 
 
 @njit(cache=True, nogil=True)
-def _matching(stats: npt.NDArray[np.float32], channel: int) -> tuple[float, float]:
+def matching(stats: npt.NDArray[np.float32], channel: int) -> tuple[float, float]:
     """Shift and gain of one channel."""
     gain = (stats[channel, 3] + _SPREAD_FLOOR) / (stats[channel, 1] + _SPREAD_FLOOR)
     gain = min(max(gain, _LOWEST_GAIN), _HIGHEST_GAIN)
@@ -146,7 +135,7 @@ def _find_light(
     current = np.empty((4, rows, columns), np.float64)
     current[3] = cells[:, :, 0]
     for channel in range(3):
-        shift, gain = _matching(stats, channel)
+        shift, gain = matching(stats, channel)
         current[channel] = cells[:, :, channel + 4] - cells[:, :, channel + 1] * gain - shift * cells[:, :, 0]
     line = np.empty(max(rows, columns), np.float64)
     for plane in range(4):
@@ -174,46 +163,3 @@ def _box(values: npt.NDArray[np.float64], radius: int, line: npt.NDArray[np.floa
         if index - radius - 1 >= 0:
             total -= line[index - radius - 1]
         values[index] = total / (2 * radius + 1)
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _transfer(
-    patch: npt.NDArray[np.uint8],
-    stats: npt.NDArray[np.float32],
-    light: npt.NDArray[np.float32],
-    strength: float,
-) -> None:
-    """``colour_transfer`` without keywords; the light is affine between the middles of two cells of a row."""
-    height, width = patch.shape[:2]
-    rows, columns = light.shape[:2]
-    zero, most, half = np.float32(0), np.float32(255), np.float32(0.5)
-    gains, line = np.empty(3, np.float32), np.empty((columns + 1, 3), np.float32)
-    shifts = np.empty(3, np.float32)
-    for channel in range(3):
-        shift, gain = _matching(stats, channel)
-        shifts[channel], gains[channel] = shift, gain
-    gain_y, gain_b, gain_r = gains[0], gains[1], gains[2]
-    for y in range(height):
-        place = min(max((y - (CELL - 1) / 2) / CELL, 0.0), rows - 1.0)
-        upper = min(int(place), max(rows - 2, 0))
-        lower = min(upper + 1, rows - 1)
-        share = place - upper
-        for column in range(columns):
-            for channel in range(3):
-                between = (
-                    light[upper, column, channel] * (1.0 - share) + light[lower, column, channel] * share
-                )
-                line[column, channel] = shifts[channel] + strength * between
-        line[columns] = line[columns - 1]
-        for x in range(width):
-            if patch[y, x, 3] == 0:
-                continue
-            across = min(max((x - (CELL - 1) / 2) / CELL, 0.0), columns - 1.0)
-            left = int(across)
-            right_share = np.float32(across - left)
-            y_add = line[left, 0] + (line[left + 1, 0] - line[left, 0]) * right_share
-            b_add = line[left, 1] + (line[left + 1, 1] - line[left, 1]) * right_share
-            r_add = line[left, 2] + (line[left + 1, 2] - line[left, 2]) * right_share
-            patch[y, x, 0] = np.uint8(min(max(patch[y, x, 0] * gain_y + y_add + half, zero), most))
-            patch[y, x, 1] = np.uint8(min(max(patch[y, x, 1] * gain_b + b_add + half, zero), most))
-            patch[y, x, 2] = np.uint8(min(max(patch[y, x, 2] * gain_r + r_add + half, zero), most))

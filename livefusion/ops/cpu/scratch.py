@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 Plane = npt.NDArray[np.uint8]
 
+_STEP = 1 << 20
+"""Bytes by which memory grows: a face that comes nearer would else make it grow every frame."""
+
 
 class _Memory(threading.local):
     def __init__(self) -> None:
@@ -22,5 +25,5 @@ def scratch(use: str, *shape: int) -> Plane:
     size = math.prod(shape)
     block = _memory.blocks.get(use)
     if block is None or block.size < size:
-        block = _memory.blocks[use] = np.empty(size, np.uint8)
+        block = _memory.blocks[use] = np.empty(-(-size // _STEP) * _STEP, np.uint8)
     return block[:size].reshape(shape)

@@ -1,7 +1,7 @@
-"""Giving a patch the colours and the light of the frame below it.
+"""Measuring what gives a patch the colours and the light of the frame below it.
 
 Blocks of threads measure rows of cells, one more adds up what they found; the light is blurred by a block for
-each row of cells, then one for each column; a thread for each pixel changes the colours.
+each row of cells, then one for each column.
 """
 
 from livefusion.devices.device import Array
@@ -13,7 +13,6 @@ _CELLS = Kernel("lf_colour_cells", VIEW * 4 + "Piiiii", _BLOCK, by_block=True)
 _STATS = Kernel("lf_colour_stats", "PPiif", _BLOCK, by_block=True)
 _ROWS = Kernel("lf_light_rows", VIEW * 2 + "PPiifff", _BLOCK, by_block=True)
 _COLUMNS = Kernel("lf_light_columns", VIEW * 2 + "PPiifff", _BLOCK, by_block=True)
-_TRANSFER = Kernel("lf_colour_transfer", VIEW * 2 + "Pfff")
 
 LONGEST_LINE = 1024
 """Cells along the longest side of a patch: that of 8192 pixels."""
@@ -60,9 +59,3 @@ def light_field(kernels: Launcher, *, cells: Array, stats: Array, radius: int, l
     values = *arrays, radius, LIGHT_PASSES, *GAIN_LIMITS, 1 / (2 * radius + 1)
     kernels.launch(_ROWS, (rows, 1, 1), *values)
     kernels.launch(_COLUMNS, (columns, 1, 1), *values)
-
-
-def colour_transfer(kernels: Launcher, *, patch: Array, stats: Array, light: Array, strength: float) -> None:
-    """Match the colours of a patch and light it, in place; contract in ``reference.colour``."""
-    extent = (patch.shape[1], patch.shape[0], 1)
-    kernels.launch(_TRANSFER, extent, *view(patch), *view(light), address(stats), strength, *GAIN_LIMITS)

@@ -110,17 +110,16 @@ def matching(stats: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float64], n
     return wanted_mean - gain * mean, gain
 
 
-def colour_transfer(
-    *,
+def matched(
     patch: npt.NDArray[np.uint8],
     stats: npt.NDArray[np.float32],
     light: npt.NDArray[np.float32],
     strength: float,
-) -> None:
-    """Match the colours of a patch by ``stats`` and add ``strength`` times the light field, in place.
+) -> npt.NDArray[np.uint8]:
+    """(h, w, 3) colours of a patch matched by ``stats``, and ``strength`` times the light field added.
 
     The light is interpolated bilinearly between the middles of its cells. Results are rounded to nearest and
-    clipped to 0–255; alpha, and colours where alpha is 0, stay.
+    clipped to 0–255.
     """
     shift, gain = matching(stats)
     height, width = patch.shape[:2]
@@ -132,9 +131,9 @@ def colour_transfer(
     lower = light[lower_rows][:, columns] * (1 - left_share)[None, :, None]
     lower += light[lower_rows][:, columns + 1 * (light.shape[1] > 1)] * left_share[None, :, None]
     added = upper * (1 - top_share)[:, None, None] + lower * top_share[:, None, None]
-    matched = patch[..., :3] * gain + shift + strength * added
-    visible = patch[..., 3] > 0
-    patch[visible, :3] = np.clip(matched + 0.5, 0, 255)[visible].astype(np.uint8)
+    colours = patch[..., :3] * gain + shift + strength * added
+    rounded: npt.NDArray[np.uint8] = np.clip(colours + 0.5, 0, 255).astype(np.uint8)
+    return rounded
 
 
 def _between_cells(size: int, cells: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:

@@ -1,7 +1,11 @@
 """Blend a patch into a picture, in place."""
 
-import numpy as np
+from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.ops.reference.colour import matched
 from livefusion.ops.reference.sampling import Plane
 
 
@@ -30,6 +34,40 @@ def blend_yuva(luma: Plane, chroma: Plane, patch: Plane, x: int, y: int) -> None
     colours = (values[..., 1:3] * alpha[..., None]).reshape(*blocks, 2).sum(axis=(1, 3))
     sample = chroma[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2]
     sample[:] = (sample * (1020 - weight) + colours + 510) // 1020
+
+
+def blend_matched(
+    *,
+    patch: Plane,
+    stats: npt.NDArray[np.float32],
+    light: npt.NDArray[np.float32],
+    strength: float,
+    opacity: float,
+    luma: Plane,
+    chroma: Plane,
+    x: int,
+    y: int,
+) -> None:
+    """Give a patch the colours and the light of the picture below it, and blend it into that, in place.
+
+    ``patch`` (h, w, 4) uint8 Y, Cb, Cr, alpha is only read. ``stats`` (3, 4) float32 is as ``colour_stats``
+    leaves it, ``light`` (⌈h/8⌉, ⌈w/8⌉, 3) float32 as ``light_field`` does. Colours are matched by the
+    statistics, ``strength`` times the light is added, interpolated bilinearly between the middles of its
+    cells, and the sum is rounded to nearest within 0–255. Alpha is multiplied by ``opacity`` in [0, 1] and
+    rounded to nearest. What this gives is blended at even ``x``, ``y`` as ``blend_yuva`` does, with its
+    errors: alpha 0 leaves every byte as it is.
+    """
+    alpha = opacity_table(opacity)[patch[..., 3]]
+    coloured = np.dstack([matched(patch, stats, light, strength), alpha])
+    blend_yuva(luma, chroma, coloured, x, y)
+
+
+@lru_cache(maxsize=16)
+def opacity_table(opacity: float) -> Plane:
+    """(256,) uint8, read-only: what each alpha becomes, whatever precision a device has."""
+    table = (np.arange(256) * opacity + 0.5).astype(np.uint8)
+    table.flags.writeable = False
+    return table
 
 
 def check_even(*numbers: int) -> None:

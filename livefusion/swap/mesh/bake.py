@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Landmarks
-from livefusion.ops.registry import RASTER_UV
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT, Floats, canonical_mesh
 from livefusion.swap.mesh.mask import smoothstep
@@ -126,10 +125,12 @@ def inside_outline() -> npt.NDArray[np.bool_]:
 
 def draw_on_texture(values: Floats) -> Floats:
     """(1024, 1024, 2): two numbers a vertex, (468, 2), interpolated over the UV map; 0 outside the mesh."""
+    from livefusion.ops.cpu.raster import raster_uv
+
     mesh = canonical_mesh()
     side = (TEXTURE_SIZE, TEXTURE_SIZE)
     drawn = np.zeros((*side, 2), np.float32)
-    RASTER_UV.body("cpu")(
+    raster_uv(
         vertices=mesh.texels(),
         depth=np.zeros(VERTEX_COUNT, np.float32),
         uv=np.ascontiguousarray(values, np.float32),

@@ -13,31 +13,6 @@ _STAGING_SLOTS = 3
 """As many frames may be under way on a device while the host fills the next slot."""
 
 
-class Canvas:
-    """Map, cover and depth of whatever face is drawn now; one stream uses it, face after face."""
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-        self._capacity = 0
-        self._map: Array = None
-        self._cover: Array = None
-        self._zbuffer: Array = None
-
-    def views(self, height: int, width: int) -> tuple[Array, Array, Array]:
-        """Contiguous (h, w, 2), (h, w) and (h, w) float32 arrays."""
-        shape, pixels = (height, width), width * height
-        if pixels > self._capacity:
-            self._capacity = _stepped(pixels)
-            self._map = self._device.empty((self._capacity * 2,), np.float32)
-            self._cover = self._device.empty((self._capacity,), np.float32)
-            self._zbuffer = self._device.empty((self._capacity,), np.float32)
-        return (
-            self._map[: pixels * 2].reshape(*shape, 2),
-            self._cover[:pixels].reshape(shape),
-            self._zbuffer[:pixels].reshape(shape),
-        )
-
-
 class PatchMemory:
     """The pixels of one track's patch, and the texture level it was drawn from last."""
 

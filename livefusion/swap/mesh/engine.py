@@ -16,9 +16,9 @@ from livefusion.core.geometry import Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Event, Stream
-from livefusion.ops.registry import RASTER_UV, SAMPLE_UV
+from livefusion.ops.registry import DRAW_MESH
 from livefusion.swap.mesh.canonical import canonical_mesh
-from livefusion.swap.mesh.canvas import Canvas, PatchMemory, VertexUpload
+from livefusion.swap.mesh.canvas import PatchMemory, VertexUpload
 from livefusion.swap.mesh.shape import SourceShape
 from livefusion.swap.mesh.texture import Level, choose_level, to_levels
 from livefusion.swap.mesh.visible import visible_triangles
@@ -49,7 +49,6 @@ class MeshEngine:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._upload_stream = device.stream("textures")
-        self._canvas = Canvas(device)
         self._vertices = VertexUpload(device)
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
         # By ``id``: an identity that was loaded anew is another one, and the former may still be shown.
@@ -145,20 +144,16 @@ class MeshEngine:
         stream: Stream,
     ) -> None:
         vertices, depth, weight = posed
-        texels, cover, zbuffer = self._canvas.views(pixels.shape[0], pixels.shape[1])
-        raster = {
+        arguments = {
             "vertices": vertices,
             "depth": depth,
             "uv": level.uv,
             "weight": weight,
             "triangles": triangles,
-            "map": texels,
-            "cover": cover,
-            "zbuffer": zbuffer,
+            "texture": level.texels,
+            "patch": pixels,
         }
-        self._device.launch(RASTER_UV, raster, stream)
-        sample = {"map": texels, "cover": cover, "texture": level.texels, "patch": pixels}
-        self._device.launch(SAMPLE_UV, sample, stream)
+        self._device.launch(DRAW_MESH, arguments, stream)
 
     def _find(self, identity: Identity) -> _Prepared:
         with self._lock:

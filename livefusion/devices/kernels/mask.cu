@@ -1,3 +1,0 @@
-#include "mask.h"
-
-LF_PIXELS(scale_alpha, LfScaleAlpha)
