@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from livefusion.core.face import Landmarks
 from livefusion.core.frame import Outcome
-from livefusion.core.geometry import Box
+from livefusion.core.geometry import Box, Region
 from livefusion.evaluation.sight import Follower, Sight, eye_distance
 from livefusion.evaluation.tap import Pair, Pasted
 from livefusion.evaluation.truth import Truth
@@ -13,6 +13,7 @@ from livefusion.evaluation.view import FaceView
 SMALLEST = 10.0
 """Pixels between the eyes below which a face is too small to be judged by any network."""
 _TOUCHES = 0.2
+_COVER_FEATHER = 1.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,12 +58,20 @@ class FaceWatch:
     def _view(self, pair: Pair, key: int, face: SeenFace) -> FaceView | None:
         if eye_distance(face.was) < SMALLEST:
             return None
+        if any(_meet(face.was, region) for region in pair.covered):
+            return None
         pasted = None if pair.pasted is None else patches_on(face.was, pair.pasted)
         if pasted is not None and not pasted:
             return None
         now = self._sight.mesh(pair.after.rgb, face.was).landmarks
         last = self._last.get(key)
         return FaceView(key, pair.seq, pair.before, pair.after, face.was, now, face.true, pasted, last)
+
+
+def _meet(landmarks: Landmarks, region: Region) -> bool:
+    """Whether what was covered reaches the face."""
+    covered = Box(region.x, region.y, region.width, region.height).grown(_COVER_FEATHER)
+    return Box.around(landmarks).intersection(covered).area > 0
 
 
 def patches_on(landmarks: Landmarks, pasted: tuple[Pasted, ...]) -> tuple[Pasted, ...]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, Queue
 from threading import Event as Flag
+from threading import Semaphore
+from time import monotonic
 from typing import Any
 
 from livefusion.core.frame import Frame
@@ -27,6 +29,10 @@ MakeSource = Callable[[Device], PictureSource]
 
 _WAITING = 4
 _AGAIN_S = 0.2
+_LEAST_S = 0.08
+"""Least time between two pictures: a detection takes 15 to 40 ms."""
+_LOST_S = 20.0
+"""A picture that has not come out after this was dropped."""
 # A picture is looked at for a second or two while the graph waits, and a machine may be busy.
 _LIMITS = Limits(stage_ns=60 * NANOSECONDS, sink_ns=3600 * NANOSECONDS)
 
@@ -41,9 +47,11 @@ class Work:
 
 
 class PairRun:
-    """Runs the graph as fast as its pictures are taken; iterate once. Raises what ends the run.
+    """Runs the graph picture by picture; iterate once. Raises what ends the run.
 
-    On the CPU the pairs know what was pasted. The badge is switched off: it is no part of a face.
+    A picture goes in when the one before it is out and has been looked at. So the detector beside keeps up
+    with every picture, and what is found does not depend on how busy the machine is. On the CPU the pairs
+    know what was pasted. The badge is switched off: it is no part of a face.
     """
 
     def __init__(self, work: Work, library: IdentityLibrary | None = None) -> None:
@@ -52,6 +60,8 @@ class PairRun:
         self._inputs: dict[int, Picture] = {}
         self._pairs: Queue[Pair | None] = Queue(_WAITING)
         self._end = Flag()
+        self._turn = Semaphore(0)
+        self._last_turn = 0.0
         self._tap: SourceTap | None = None
         self.report: dict[str, Any] = {}
         """The product's own report, once the run is over."""
@@ -86,6 +96,7 @@ class PairRun:
             if pair is None:
                 return
             yield pair
+            self._turn.release()
 
     def _settings(self) -> Settings:
         settings = self._work.settings
@@ -96,8 +107,20 @@ class PairRun:
     def _tapped(self, device: Device) -> SourceTap:
         make = self._work.source or partial(_open, self._work.settings)
         source = make(device)
-        self._tap = SourceTap(source, device, partial(self._keep, device), self._work.change)
+        self._tap = SourceTap(
+            source, device, partial(self._keep, device), self._await_turn, self._work.change
+        )
         return self._tap
+
+    def _await_turn(self) -> None:
+        """Wait until the last picture was looked at, and no less than the detector needs."""
+        waited = 0.0
+        while not self._turn.acquire(timeout=_AGAIN_S):
+            waited += _AGAIN_S
+            if self._end.is_set() or waited > _LOST_S:
+                break
+        self._end.wait(max(0.0, self._last_turn + _LEAST_S - monotonic()))
+        self._last_turn = monotonic()
 
     def _keep(self, device: Device, frame: Frame, picture: Picture) -> None:
         if isinstance(device, PasteTap):

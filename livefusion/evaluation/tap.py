@@ -19,7 +19,7 @@ from livefusion.media.formats import AudioFeed, InputFormat
 from livefusion.media.host import HostPictures
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.ops.reference.paste import opacity_table
-from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA
+from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA, BLUR_REGION
 from livefusion.pipeline.ends import PictureSource
 from livefusion.runtime.stage import StageContext
 
@@ -39,21 +39,26 @@ class Pasted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """A picture before and after, what the graph says of it, and what was pasted (None: cannot be told)."""
+    """A picture before and after, and what the graph says of it.
+
+    ``pasted`` is what was pasted into it, None if that cannot be told; ``covered`` where it was blurred.
+    """
 
     seq: int
     before: Picture
     after: Picture
     outcome: Outcome
     pasted: tuple[Pasted, ...] | None
+    covered: tuple[Region, ...] = ()
 
 
 class PasteTap(CpuDevice):
-    """Works like the CPU, and notes what is pasted into which picture, by the memory that it lies in."""
+    """Works like the CPU, and notes what is done to which picture, by the memory that it lies in."""
 
     def __init__(self) -> None:
         super().__init__()
         self._pasted: dict[int, list[Pasted]] = {}
+        self._covered: dict[int, list[Region]] = {}
 
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run the operator now; keep the alpha of a patch as it is blended."""
@@ -62,26 +67,36 @@ class PasteTap(CpuDevice):
             region = Region(arguments["x"], arguments["y"], patch.shape[1], patch.shape[0])
             pasted = Pasted(region, opacity_table(arguments.get("opacity", 1.0))[patch[..., 3]])
             self._pasted.setdefault(_place(arguments["luma"]), []).append(pasted)
+        elif operator.name == BLUR_REGION.name:
+            region = Region(*(arguments[name] for name in ("x", "y", "width", "height")))
+            self._covered.setdefault(_place(arguments["luma"]), []).append(region)
         super().launch(operator, arguments, stream)
 
-    def take(self, luma: Any) -> tuple[Pasted, ...]:
-        """What was pasted into the picture with this luma plane since it was taken last."""
-        return tuple(self._pasted.pop(_place(luma), ()))
+    def take(self, luma: Any) -> tuple[tuple[Pasted, ...], tuple[Region, ...]]:
+        """What was pasted into and covered in the picture with this luma plane since it was taken last."""
+        place = _place(luma)
+        return tuple(self._pasted.pop(place, ())), tuple(self._covered.pop(place, ()))
 
 
 class SourceTap:
-    """A source whose pictures are copied as they go by; ``change`` may draw into them before."""
+    """A source whose pictures are copied as they go by; ``change`` may draw into them before.
+
+    After each picture it waits for ``turn`` before it reads on.
+    """
 
     def __init__(
         self,
         source: PictureSource,
         device: Device,
         keep: Callable[[Frame, Picture], None],
+        turn: Callable[[], None],
         change: Callable[[int, Picture], Picture | None] | None = None,
     ) -> None:
         self._source = source
         self._host = HostPictures(device)
         self._keep = keep
+        self._turn = turn
+        self._gave = False
         self._change = change
 
     @property
@@ -108,7 +123,10 @@ class SourceTap:
 
     def read(self) -> Any:
         """What the source gives, its picture copied."""
+        if self._gave:
+            self._turn()
         entry = self._source.read()
+        self._gave = isinstance(entry, Frame)
         if not isinstance(entry, Frame):
             return entry
         luma, chroma = self._host.planes(entry)
@@ -155,7 +173,10 @@ class PairSink:
         """Copy the picture and wait until somebody wants it."""
         frame = item.frame
         luma, chroma = (plane.copy() for plane in self._host.planes(frame))
-        pasted = self._device.take(frame.buffer.luma) if isinstance(self._device, PasteTap) else None
+        pasted: tuple[Pasted, ...] | None = None
+        covered: tuple[Region, ...] = ()
+        if isinstance(self._device, PasteTap):
+            pasted, covered = self._device.take(frame.buffer.luma)
         if item.outcome is Outcome.SWAPPED and not pasted:
             pasted = None  # it came into the picture in a way that is not known here
         self._stats.frames += 1
@@ -163,7 +184,8 @@ class PairSink:
         for older in [seq for seq in self._inputs if seq < frame.seq]:  # the graph dropped them
             del self._inputs[older]
         if before is not None and not item.stands_in:
-            self._put(Pair(frame.seq, before, Picture(luma, chroma, frame.color), item.outcome, pasted))
+            after = Picture(luma, chroma, frame.color)
+            self._put(Pair(frame.seq, before, after, item.outcome, pasted, covered))
 
     def handle(self, event: Event) -> None:
         """Do nothing."""

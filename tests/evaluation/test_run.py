@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from livefusion.core.errors import InputError
 from livefusion.core.frame import Outcome
+from livefusion.core.geometry import Region
 from livefusion.core.settings import Settings
 from livefusion.evaluation.faces import FaceWatch
 from livefusion.evaluation.picture import Picture
@@ -68,6 +70,17 @@ def test_a_picture_can_be_drawn_into_before_it_is_seen() -> None:
     assert [int(low) == 235 for low in before] == [False, True, False]
 
 
+def test_a_picture_goes_in_when_the_last_one_was_looked_at() -> None:
+    went_in: list[int] = []
+
+    def watched(seq: int, picture: Picture) -> None:
+        went_in.append(seq)
+
+    with closing(iter(PairRun(Work(Settings(input=URI, duration=4 / 30), change=watched)))) as run:
+        for pair in run:
+            assert went_in == list(range(pair.seq + 1))
+
+
 def test_a_run_can_be_left_early_and_reports() -> None:
     run = PairRun(Work(Settings(input=URI)))  # the performer has no end
     with closing(iter(run)) as pairs:
@@ -100,6 +113,20 @@ def test_views_know_the_picture_before_but_not_the_one_before_that(pairs: list[P
     assert views[-1].previous.previous is None
     assert views[-1].alpha is not None
     assert views[-1].alpha[views[-1].skin].mean() > 200
+
+
+@pytest.mark.parametrize(
+    ("covered", "seen"),
+    [((), 1), ((Region(0, 0, 40, 40),), 1), ((Region(0, 0, 320, 240),), 0)],
+)
+def test_a_face_beside_a_covered_one_counts_and_a_covered_one_does_not(
+    covered: tuple[Region, ...], seen: int, pairs: list[Pair]
+) -> None:
+    pair = replace(pairs[-1], outcome=Outcome.SAFE, covered=covered)
+    watch = FaceWatch(Sight())
+    assert len(watch.views(pair, watch.seen(pair))) == seen
+    unknown = replace(pair, pasted=None)
+    assert not watch.views(unknown, watch.seen(unknown))
 
 
 def _still(picture: Picture, noise: float) -> Iterator[Pair]:
