@@ -18,15 +18,35 @@ if TYPE_CHECKING:
 
 _OURS = ("input", "output", "pace", "report", "trace", "safety.badge")
 """Settings that an evaluation chooses itself."""
+WORDS = {
+    "cos_source": "likeness of the result to the source by SFace, 1 is the same picture; one person from 0.363",
+    "cos_performer": "the same to the performer",
+    "second_distance_source": "unlikeness by dlib's network, which the product never uses; one person below 0.6",
+    "second_distance_performer": "the same to the performer",
+    "expression_error": "mean way of the landmarks, in % of the distance between the eyes",
+    "eyes_error": "the same of the lids",
+    "mouth_error": "the same of the lips",
+    "gaze_error": "way of the irises between the corners of open eyes, in % of an eye's width",
+    "blink_agreement": "share of pictures in which the lids do not contradict the performer's",
+    "flicker_ratio": "change from picture to picture inside the face, motion taken out, over the input's",
+    "flicker_low_ratio": "the same of light and colour alone, without grain and pores",
+    "jitter": "stray of the landmarks where a noisy picture stands still, in % of the eye distance",
+    "border_delta_e": "CIEDE2000 by which the colour step across the border of the new face changed",
+    "sharpness_ratio": "gradients of the skin over the input's",
+    "grain_ratio": "noise of the skin over the input's",
+    "occluder_iou": "overlap of what stays of a hand, microphone, hair and glasses with what there is",
+    "changed_outside": "share of pixels beyond the faces that changed",
+}
 
 
 def parser() -> CommandParser:
     """The parser of ``livefusion eval``."""
+    words = "\n".join(f"  {word:<25} {meaning}" for word, meaning in WORDS.items())
     made = CommandParser(
         "livefusion eval",
         "Swap the faces of a clip and measure the result: identity, expression, steadiness, border,\n"
         "occluders, and that nothing else changed. Beside the figures it writes a contact sheet and a\n"
-        "video of before and after.",
+        f"video of before and after.\n\nfigures:\n{words}",
         "livefusion eval clip.mp4 -s alex --json out.json\n"
         '  livefusion eval "performer:?face=300&seconds=4" -s me.jpg --consent myself --json out.json',
         usage="livefusion eval INPUT [-s SOURCE] --json OUT [options]",

@@ -55,6 +55,12 @@ def test_figures_sheet_and_video(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "cos_source" in capsys.readouterr().out
 
 
+def test_help_explains_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n  {word} " in out for word in SUMMARY)
+
+
 def test_half_a_swap_is_more_of_the_performer(tmp_path: Path) -> None:
     flags = (QUERY, "--duration", "0.2", *SHORT, "--no-sheet", "--no-video")
     full = _evaluate(tmp_path / "full.json", *flags)["summary"]
