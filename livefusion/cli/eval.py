@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _OURS = ("input", "output", "pace", "report", "trace", "safety.badge")
 """Settings that an evaluation chooses itself."""
 WORDS = {
-    "cos_source": "likeness of the result to the source by SFace, 1 is the same picture; one person from 0.363",
+    "cos_source": "likeness of the result to the source by SFace: one person from 0.363 on",
     "cos_performer": "the same to the performer",
-    "second_distance_source": "unlikeness by dlib's network, which the product never uses; one person below 0.6",
+    "second_distance_source": "the same as a distance, by dlib's network: one person below 0.6",
     "second_distance_performer": "the same to the performer",
     "expression_error": "mean way of the landmarks, in % of the distance between the eyes",
     "eyes_error": "the same of the lids",
