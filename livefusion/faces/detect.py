@@ -24,6 +24,8 @@ LANDSCAPE, PORTRAIT = Size(320, 192), Size(192, 320)
 _SIZES = (LANDSCAPE, PORTRAIT)
 _OVERLAP = 0.3
 _KNOWN = 0.2
+_WHOLE = 0.9
+_LESS_SURE = 0.15
 _TURNS = (1, 3)
 
 
@@ -108,9 +110,10 @@ class LiveDetector:
         """Faces in frame pixels, best first."""
         self._beside.wait(job.ready)
         seen = self._look(job.slot.networks[job.size], job.size, job.to_frame, job.score)
-        turns = self._turns(seen, job.known)
+        turns, upright = self._turns(seen, job.known), tuple(seen)
         for quarter_turns in turns:
-            seen += self._look_turned(job, quarter_turns)
+            turned = self._look_turned(job, quarter_turns)
+            seen += [face for face in turned if not any(_is_shell(face, one) for one in upright)]
         job.slot.free = self._beside.record()
         return _best(seen) if len(seen) > 1 and turns else seen
 
@@ -183,6 +186,15 @@ def _turn(source: Array, target: Array, quarter_turns: int) -> None:
     # What np.rot90 does on the last two axes, in methods that arrays of every device have.
     swapped: Any = source.transpose(0, 1, 3, 2)
     target[...] = swapped[:, :, ::-1] if quarter_turns == 1 else swapped[:, :, :, ::-1]
+
+
+def _is_shell(turned: FaceObservation, upright: FaceObservation) -> bool:
+    """Whether a face that was seen lying is but the head and hair round one that was seen upright.
+
+    Of a performer with much hair near the camera one in ten was seen so, with scores 0.16 to 0.3 lower.
+    """
+    held = turned.box.intersection(upright.box).area / max(upright.box.area, 1e-9)
+    return held >= _WHOLE and turned.score <= upright.score - _LESS_SURE
 
 
 def _best(seen: list[FaceObservation]) -> list[FaceObservation]:

@@ -1,4 +1,4 @@
-"""What the cut detector gets to see of a shrunken picture, wherever that lies."""
+"""What the detector makes of a picture, and what the cut detector gets to see of it, wherever that lies."""
 
 from fractions import Fraction
 from typing import Any
@@ -8,16 +8,20 @@ import pytest
 from apart import ApartDevice
 
 from livefusion.core.color import ColorInfo
+from livefusion.core.face import FaceObservation
 from livefusion.core.frame import Frame
-from livefusion.core.geometry import Size
-from livefusion.core.timing import Timestamp
+from livefusion.core.geometry import Box, Size
+from livefusion.core.settings import Pace
+from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
 from livefusion.faces.build import Networks
 from livefusion.faces.cut import EVERY
-from livefusion.faces.detect import LiveDetector
+from livefusion.faces.detect import LiveDetector, _is_shell
+from livefusion.media.sources.performer import PerformerSource
 from livefusion.ops.fit import letterbox_size
+from livefusion.runtime.stage import StageContext
 from livefusion.testing.simdevice import SimDevice
 from livefusion.testing.traffic import TrafficDevice
 
@@ -56,3 +60,32 @@ def test_no_other_row_is_copied_to_the_host() -> None:
     device = TrafficDevice(ApartDevice(0, host_orders=False))
     seen(device, Size(640, 360))
     assert device.moved["detect: copy"] == 60 * 320 * 4
+
+
+@pytest.mark.parametrize(
+    ("turned", "score", "shell"),
+    [
+        (Box(0, 0, 1000, 800), 0.75, True),
+        (Box(0, 0, 1000, 800), 0.85, False),  # as sure as one can be: a face of its own
+        (Box(700, 300, 300, 300), 0.6, False),  # beside it
+        (Box(300, 200, 300, 400), 0.6, False),  # holds half of it
+    ],
+)
+def test_hair_round_a_face_is_no_second_face(turned: Box, score: float, shell: bool) -> None:
+    points = np.zeros((5, 2), np.float32)
+    upright = FaceObservation(Box(400, 200, 400, 480), 0.94, points)
+    assert _is_shell(FaceObservation(turned, score, points), upright) is shell
+
+
+def test_a_near_performer_with_much_hair_is_one_face() -> None:
+    """Seen lying as well, she used to be two, and the picture was covered for a second."""
+    device = CpuDevice()
+    uri = "performer:?size=1920x1080&fps=30&face=512&seed=0"
+    source = PerformerSource(uri, device, pace=Pace.FAST, duration=0.1)
+    source.probe()
+    source.open(StageContext("decode", SystemClock()))
+    frame = next(item for item in iter(source.read, None) if isinstance(item, Frame))
+    detector = LiveDetector(device, Networks(device)["yunet"])
+    seen = detector.find(detector.shrink(frame, detector.slots[0], (), 0.6))
+    source.close()
+    assert len(seen) == 1
