@@ -24,7 +24,7 @@ LANDSCAPE, PORTRAIT = Size(320, 192), Size(192, 320)
 _SIZES = (LANDSCAPE, PORTRAIT)
 _OVERLAP = 0.3
 _KNOWN = 0.2
-_WHOLE = 0.9
+_MOST = 0.7
 _LESS_SURE = 0.15
 _TURNS = (1, 3)
 
@@ -194,7 +194,7 @@ def _is_shell(turned: FaceObservation, upright: FaceObservation) -> bool:
     Of a performer with much hair near the camera one in ten was seen so, with scores 0.16 to 0.3 lower.
     """
     held = turned.box.intersection(upright.box).area / max(upright.box.area, 1e-9)
-    return held >= _WHOLE and turned.score <= upright.score - _LESS_SURE
+    return held >= _MOST and turned.score <= upright.score - _LESS_SURE
 
 
 def _best(seen: list[FaceObservation]) -> list[FaceObservation]:
