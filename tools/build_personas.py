@@ -4,9 +4,9 @@
     python tools/build_personas.py --check         build in memory and compare; exit 1 if anything differs
     python tools/build_personas.py --preview FILE  also write a PNG of the personas seen from the front
 
-The photos are not kept. A persona that resembles one of its contributors (SFace cosine of 0.363 or more,
-alone or on another face) is refused. Other versions of the libraries may round otherwise, so `--check` allows
-two levels of texture and a cosine of 0.99.
+The photos are not kept. A persona that resembles a contributor (SFace cosine of 0.363 or more; its own also
+on each other's faces) or another persona is refused. Other versions of the libraries may round otherwise, so
+`--check` allows two levels of texture and a cosine of 0.99.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ import hashlib
 import sys
 import tempfile
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-from persona_build.composite import compose
+from persona_build.kitchen import Face, Kitchen
 from persona_build.likeness import embed_frontal, highest_cosine, render_frontal
-from persona_build.photos import LICENCE, PACKAGE, VERSION, BuildError, PhotoStore
-from persona_build.recipes import RECIPES, Contributor, Recipe
+from persona_build.photos import BuildError, PhotoStore, package_of
+from persona_build.recipes import CONTRIBUTORS, RECIPES, Contributor, Recipe
 
 from livefusion.core.errors import LiveFusionError
-from livefusion.core.face import Identity, Landmarks
+from livefusion.core.face import Identity
 from livefusion.faces.embed import SAME_PERSON
 from livefusion.faces.photo import PhotoFaces
 from livefusion.swap.mesh.mask import face_mask
 from livefusion.swap.persona import SCHEMA, PersonaLibrary, pack_persona, unpack_persona
 
 Rgb = npt.NDArray[np.uint8]
-Face = tuple[Rgb, Landmarks]
 
 _FOLDER = Path(__file__).resolve().parents[1] / "models" / "personas"
 _DOWNLOADS = Path(tempfile.gettempdir()) / "livefusion-photos"
@@ -44,39 +44,55 @@ _REACH = 40
 _SAME_LEVELS, _SAME_COSINE = 2.0, 0.99
 
 
-def build(recipe: Recipe, photos: Mapping[str, Rgb], faces: PhotoFaces) -> tuple[bytes, float]:
+def build(recipe: Recipe, kitchen: Kitchen, faces: PhotoFaces) -> tuple[bytes, float]:
     """The file of a persona and its highest cosine to a contributor; ``BuildError`` if it resembles one."""
-    contributors = find_contributors(recipe.contributors, photos, faces)
-    rgb, shape = compose(contributors, [each.share for each in recipe.contributors], recipe.tone)
+    rgb, shape = kitchen.cook(recipe)
     alpha = np.round(face_mask() * 255).astype(np.uint8)
     persona = Identity(recipe.name, recipe.label, np.dstack([rgb, alpha]), shape)
     embedding = embed_frontal(persona, faces)
     content = pack_persona(Identity(persona.id, persona.label, persona.texture, shape, embedding))
-    cosine = highest_cosine(unpack_persona(content, recipe.name, recipe.label), contributors, faces)
+    made = unpack_persona(content, recipe.name, recipe.label)
+    own = [kitchen.faces[key] for key in recipe.shares]
+    others = [face for key, face in kitchen.faces.items() if key not in recipe.shares]
+    cosine = highest_cosine(made, own, others, faces)
     if cosine >= SAME_PERSON:
         raise BuildError(f"{recipe.name} resembles a contributor ({cosine:.3f}): put in more faces")
     return content, cosine
 
 
+def require_unlike(contents: Mapping[str, bytes]) -> None:
+    """``BuildError`` if two personas are alike."""
+    embeddings = {name: unpack_persona(content, name, name).embedding for name, content in contents.items()}
+    for one, other in combinations(embeddings, 2):
+        first, second = embeddings[one], embeddings[other]
+        assert first is not None
+        assert second is not None
+        if float(first @ second) >= SAME_PERSON:
+            raise BuildError(f"{one} and {other} are alike ({first @ second:.3f}): move one further away")
+
+
 def find_contributors(
-    wanted: tuple[Contributor, ...], photos: Mapping[str, Rgb], faces: PhotoFaces
-) -> list[Face]:
+    wanted: Mapping[str, Contributor], photos: Mapping[str, Rgb], faces: PhotoFaces
+) -> dict[str, Face]:
     """Photo and landmarks of each contributor; ``BuildError`` if one is not found where it should be."""
-    found: list[Face] = []
-    seen = {name: faces.find(photos[name], max_side=_DETECTION_SIDE) for name in {c.photo for c in wanted}}
-    for contributor in wanted:
+    found: dict[str, Face] = {}
+    names = {contributor.photo for contributor in wanted.values()}
+    seen = {name: faces.find(photos[name], max_side=_DETECTION_SIDE) for name in names}
+    for key, contributor in wanted.items():
         nose = np.array([contributor.x, contributor.y])
         meshes = [face.landmarks for face in seen[contributor.photo] if face.landmarks is not None]
         near = [mesh for mesh in meshes if np.linalg.norm(mesh[1, :2] - nose) < _REACH]
         if not near:
             raise BuildError(f"no face at {contributor}: did the detector change?")
-        found.append((photos[contributor.photo], near[0]))
+        found[key] = (photos[contributor.photo], near[0])
     return found
 
 
 def entry(recipe: Recipe, content: bytes, cosine: float) -> str:
     """The table of a persona in `personas.toml`."""
     contributors = ", ".join(f'"{contributor}"' for contributor in recipe.contributors)
+    named = {str(package): package for package in (package_of(each.photo) for each in recipe.contributors)}
+    licence = ", ".join(dict.fromkeys(package.licence for package in named.values()))
     return f"""
 [[persona]]
 name = "{recipe.name}"
@@ -84,8 +100,8 @@ label = "{recipe.label}"
 file = "{recipe.name}.npz"
 sha256 = "{hashlib.sha256(content).hexdigest()}"
 bytes = {len(content)}
-licence = "{LICENCE}"
-source = "photos in demo/ of npm package {PACKAGE} {VERSION}"
+licence = "{licence}"
+source = "photos in npm packages {", ".join(named)}"
 contributors = [{contributors}]
 max_cosine = {cosine:.3f}
 """
@@ -135,10 +151,12 @@ def main(argv: list[str] | None = None) -> int:
     )
     try:
         photos, faces = PhotoStore(arguments.photos).load(), PhotoFaces.from_registry()
+        kitchen = Kitchen(find_contributors(CONTRIBUTORS, photos, faces))
         for recipe in RECIPES:
-            contents[recipe.name], cosine = build(recipe, photos, faces)
+            contents[recipe.name], cosine = build(recipe, kitchen, faces)
             tables.append(entry(recipe, contents[recipe.name], cosine))
             print(f"{recipe.name}: {len(contents[recipe.name])} bytes, highest cosine {cosine:.3f}")
+        require_unlike(contents)
         changed = differences(contents, arguments.output) if arguments.check else []
     except (BuildError, LiveFusionError) as error:
         print(f"build_personas: {error}", file=sys.stderr)

@@ -8,13 +8,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-from build_personas import differences, find_contributors
+from build_personas import differences, find_contributors, require_unlike
+from persona_build.age import weather
+from persona_build.composite import Blend
+from persona_build.forms import ShapeSpace
 from persona_build.likeness import render_frontal
-from persona_build.photos import SHA256, BuildError, PhotoStore
-from persona_build.recipes import RECIPES, Recipe
+from persona_build.photos import PHOTOS, BuildError, PhotoStore, package_of
+from persona_build.recipes import CONTRIBUTORS, RECIPES, Recipe
 
 from livefusion.core.face import FaceObservation, Identity
 from livefusion.core.geometry import Box
+from livefusion.swap.mesh.canonical import canonical_mesh
 from livefusion.swap.persona import PersonaLibrary, pack_persona
 
 pytestmark = pytest.mark.unit
@@ -30,7 +34,15 @@ def test_the_list_is_what_the_recipes_make() -> None:
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_a_recipe_has_six_faces_of_known_photos(recipe: Recipe) -> None:
     assert len(set(map(str, recipe.contributors))) == len(recipe.contributors) >= 6
-    assert {contributor.photo for contributor in recipe.contributors} <= set(SHA256)
+    assert {contributor.photo for contributor in recipe.contributors} <= set(PHOTOS)
+    assert set(recipe.kin) <= set(CONTRIBUTORS)
+    assert sum(recipe.shares.values()) == pytest.approx(1, abs=0.16)
+    assert max(recipe.shares.values()) < 0.35
+
+
+def test_every_photo_is_used_and_has_a_licence() -> None:
+    assert {contributor.photo for contributor in CONTRIBUTORS.values()} == set(PHOTOS)
+    assert {package_of(photo).licence for photo in PHOTOS} == {"MIT"}
 
 
 def test_another_face_is_noticed() -> None:
@@ -47,9 +59,9 @@ def test_a_contributor_who_is_not_there_is_refused() -> None:
         def find(self, rgb: np.ndarray, *, max_side: int) -> list[FaceObservation]:
             return [FaceObservation(Box(0, 0, 9, 9), 0.9, None, np.zeros((478, 3), np.float32))]
 
-    photos = {name: np.zeros((8, 8, 3), np.uint8) for name in SHA256}
-    with pytest.raises(BuildError, match="no face at sample"):
-        find_contributors(RECIPES[0].contributors, photos, Blind())  # type: ignore[arg-type]
+    photos = {name: np.zeros((8, 8, 3), np.uint8) for name in PHOTOS}
+    with pytest.raises(BuildError, match="no face at face-api/sample"):
+        find_contributors(CONTRIBUTORS, photos, Blind())  # type: ignore[arg-type]
 
 
 def test_without_npm_the_build_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,3 +76,51 @@ def test_a_persona_is_rendered_upright_and_whole() -> None:
     assert landmarks.shape == (478, 3)
     assert landmarks[10, 1] < landmarks[1, 1] < landmarks[152, 1]
     assert abs(landmarks[468:473, 0].mean() + landmarks[473:, 0].mean() - 320) < 4
+
+
+def test_two_personas_that_are_alike_are_refused() -> None:
+    alex = pack_persona(PersonaLibrary().load("alex"))
+    require_unlike({name: pack_persona(PersonaLibrary().load(name)) for name in ("alex", "sam")})
+    with pytest.raises(BuildError, match="alike"):
+        require_unlike({"alex": alex, "twin": alex})
+
+
+def test_what_sets_a_blend_apart_is_made_stronger() -> None:
+    kin = Blend(np.zeros((4, 4, 3), np.float32), np.zeros((4, 4), np.float32))
+    own = Blend(np.ones((4, 4, 3), np.float32), np.ones((4, 4), np.float32))
+    apart = own.away_from(kin, 1.5)
+    assert (apart.detail == 1.5).all()
+    assert (apart.shading == 1).all()
+
+
+@pytest.fixture(scope="module")
+def space() -> ShapeSpace:
+    noise = np.random.default_rng(0)
+    mesh = canonical_mesh().vertices
+    return ShapeSpace([mesh * noise.uniform(0.9, 1.1, 3).astype(np.float32) for _ in range(5)])
+
+
+def test_shapes_are_symmetric_and_move_where_the_swap_looks(space: ShapeSpace) -> None:
+    plain = space.form([0, 1, 2], [1, 1, 2], 1.0, (0.0,))
+    moved = space.form([0, 1, 2], [1, 1, 2], 1.0, (2.0, -1.0))
+    for shape in (plain, moved):
+        assert abs(shape[33, 1] - shape[263, 1]) < 0.05
+        assert abs((shape[33, 0] + shape[263, 0]) / 2 - shape[1, 0]) < 0.05
+    distance = np.linalg.norm(moved - plain, axis=1)
+    assert distance.max() > 0.05
+    assert distance[13] < 1e-5  # between the lips
+
+
+def test_age_zero_is_no_age() -> None:
+    lab = np.full((1024, 1024, 3), (66, 15, 19), np.float32)
+    assert weather(lab, 0.0) is lab
+
+
+def test_folds_darken_the_skin_on_both_sides() -> None:
+    lab = np.full((1024, 1024, 3), (66, 15, 19), np.float32)
+    older = weather(lab, 1.0)
+    texels = canonical_mesh().texels().round().astype(int)
+    for vertex in (206, 426, 230, 450):
+        x, y = texels[vertex]
+        assert older[y - 6 : y + 7, x - 6 : x + 7, 0].min() < 64
+    assert abs(float(older[..., 0].mean()) - 66) < 1

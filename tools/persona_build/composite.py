@@ -1,24 +1,27 @@
 """One texture and one shape out of many faces: delit, symmetric, and nobody's.
 
 Work is done in CIELAB on the UV map. Skin that a face does not show (hair, the far side of a turned head) has
-next to no weight; the other faces count there instead.
+next to no weight; the other faces count there instead. A mean of many faces has the features of none and is
+like the mean of any others, so what sets a persona apart from its kin is made stronger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Landmarks
-from livefusion.swap.mesh.bake import SourcePhoto, View, inside_outline, split_light, unwrap, weighted_midmean
+from livefusion.swap.mesh.bake import SourcePhoto, inside_outline, split_light, unwrap, weighted_midmean
 from livefusion.swap.mesh.blur import low_pass
-from livefusion.swap.mesh.canonical import FEATURES, OUTER_LIPS, TEXTURE_SIZE, Floats, canonical_mesh
-from livefusion.swap.mesh.identity import mean_shape
+from livefusion.swap.mesh.canonical import FEATURES, OUTER_LIPS, TEXTURE_SIZE, Floats
 from livefusion.swap.mesh.mask import features, smoothstep, soft_hull
 from livefusion.swap.mesh.skin import skin_likeness
+
+from .age import weather
 
 Rgb = npt.NDArray[np.uint8]
 
@@ -27,53 +30,104 @@ _LEAST_WEIGHT = 0.01
 # Share of the faces' common shading (eye sockets, sides of the nose) that is kept.
 _COMMON_SHADING, _SHADING_BLUR = 0.5, 60.0
 # Outside the inner face remains of hair are smoothed away: blur and bounds of L.
-_SKIN_BLUR, _SKIN_BOUNDS = 9.0, (-5.0, 4.0)
-# Share of colour differences that is kept except on the lips: make-up would else give blue-grey lids.
-_SKIN_COLOUR = 0.2
+_SKIN_BLUR, _SKIN_BOUNDS = 9.0, (-3.5, 3.0)
+# Share of colour differences that is kept, on skin and on lips: make-up would else give blue-grey lids.
+_SKIN_COLOUR, _LIP_COLOUR = 0.2, 0.7
+# Share of lipstick's darkness that is taken away, told by what is darker than the skin over a whole lip.
+_LIPSTICK, _LIP_BLUR = 0.4, 14.0
 # Share of the soft shadow round the eyes that is taken away, likewise; brows are finer than the blur.
 _LID_SHADOW, _LID_BLUR = 0.25, 22.0
-# A mean of many faces is flatter than any of them.
-_DETAIL_GAIN = 1.3
+# A mean of many faces is flatter than any of them; one that was moved away from its kin is not.
+_MOST_GAIN, _CONTRAST = 1.3, 9.0
+# Bounds in L of what is broader than the blur: glints and shadows are of the photos' light, not of the faces.
+_GLINT, _SHADOW, _BROAD_BLUR = 6.0, 16.0, 10.0
+# On the cheeks shadows are beards that some have and others have not: they would stay as blotches.
+_CHEEK_SHADOW = 3.0
+_CHEEK = (118, 101, 36, 205, 187, 147, 123, 116, 117)
 # The photos show faces of 200 px, so nothing finer than 5 texels is real: pores are grain.
 _GRAIN, _GRAIN_BLURS = 0.65, (2.2, 4.5)
 _GRAIN_SEED = 1
+_BEARD = (165, 391, 206, 426, 214, 434, 135, 364, 150, 379, 152)
+_BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
 _EYES_AND_BROWS = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 145, 374)
 
 
-def compose(
-    photos: Sequence[tuple[Rgb, Landmarks]], shares: Sequence[float], tone: tuple[float, float, float]
-) -> tuple[Rgb, Floats]:
-    """The (1024, 1024, 3) RGB texture and the (468, 3) shape of faces given as photo and landmarks.
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """What one face gives: ``detail`` (1024, 1024, 3) in Lab and ``shading`` (1024, 1024) in L with the
+    ``weight`` (1024, 1024) of each texel, and the ``shape`` (468, 3) in pixels of the photo."""
 
-    ``shares`` say how much each counts; ``tone`` is the mean colour of the texture in Lab.
-    """
-    views = [unwrap(SourcePhoto(rgb, landmarks)) for rgb, landmarks in photos]
-    weights = [np.float32(share) * _weight(view) for view, share in zip(views, shares, strict=True)]
-    details, shadings = zip(
-        *(split_light(view.rgb, weight) for view, weight in zip(views, weights, strict=True)), strict=True
-    )
-    inner = features()[..., None]
-    detail = _symmetric_midmean(details, weights) * np.array([_DETAIL_GAIN, 1, 1], np.float32)
-    detail = inner * _without_make_up(detail) + (1 - inner) * _plain_skin(detail)
-    lab = detail + np.array(tone, np.float32)
-    lab[..., 0] += _common_shading(shadings, weights) + _grain()
-    rgb = cv2.cvtColor(np.asarray(lab, np.float32), cv2.COLOR_LAB2RGB)
-    texture = np.asarray(np.clip(rgb * 255 + 0.5, 0, 255), np.uint8)
-    texture[~inside_outline()] = texture[inside_outline()].mean(axis=0)
-    return texture, _symmetric_shape([view.shape for view in views])
+    detail: Floats
+    shading: Floats
+    weight: Floats
+    shape: Floats
 
 
-def _weight(view: View) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """What several faces give together: ``detail`` (1024, 1024, 3) in Lab, ``shading`` (1024, 1024) in L."""
+
+    detail: Floats
+    shading: Floats
+
+    def away_from(self, kin: Blend, factor: float) -> Blend:
+        """The blend with its differences in detail from ``kin`` multiplied."""
+        return Blend(kin.detail + np.float32(factor) * (self.detail - kin.detail), self.shading)
+
+
+def peel(rgb: Rgb, landmarks: Landmarks) -> Layer:
+    """The layer of a face in a photo (h, w, 3) with its (478, 3) landmarks."""
+    view = unwrap(SourcePhoto(rgb, landmarks))
     skin = np.maximum(features(), skin_likeness(view.rgb))
-    return smoothstep(view.facing, *_FACING) * skin + np.float32(_LEAST_WEIGHT)
+    weight = smoothstep(view.facing, *_FACING) * skin + np.float32(_LEAST_WEIGHT)
+    detail, light = split_light(view.rgb, weight)
+    return Layer(detail, light[..., 0], weight, view.shape)
 
 
-def _common_shading(shadings: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
-    """(1024, 1024) in L: a share of what eye sockets and nose do to the light on all the faces."""
-    shading = _symmetric_midmean(shadings, weights)[..., 0]
+def blend(layers: Sequence[Layer], shares: Sequence[float]) -> Blend:
+    """The midmean of faces and their mirror images; ``shares`` say how much each counts."""
+    weights = [np.float32(share) * layer.weight for layer, share in zip(layers, shares, strict=True)]
+    detail = _symmetric_midmean([layer.detail for layer in layers], weights)
+    shading = _symmetric_midmean([layer.shading[..., None] for layer in layers], weights)[..., 0]
     inner = soft_hull(FEATURES, 5, _SHADING_BLUR)
     shading -= shading[inner > 0.5].mean()
-    return np.float32(_COMMON_SHADING) * inner * shading
+    return Blend(detail, np.float32(_COMMON_SHADING) * inner * shading)
+
+
+def groom(mixed: Blend, beard: float, brows: float) -> Blend:
+    """A blend with a share of the darkness of its beard and of its brows: 0 shaves them, 1 leaves them."""
+    detail = mixed.detail.copy()
+    lips, jaw = soft_hull(OUTER_LIPS, 5, 4.0), soft_hull(_BEARD, 5, 12.0)
+    brow = soft_hull(_BROW, 21, 6.0)
+    for share, place in ((beard, jaw * (1 - lips)), (brows, np.maximum(brow, brow[:, ::-1]))):
+        detail[..., 0] += np.float32(1 - share) * place * np.maximum(-detail[..., 0], 0)
+    return Blend(detail, mixed.shading)
+
+
+def paint(mixed: Blend, tone: tuple[float, float, float], age: float) -> Rgb:
+    """The (1024, 1024, 3) RGB texture of a blend; ``tone`` is the mean colour of its skin in Lab."""
+    inner = features()[..., None]
+    detail = mixed.detail.copy()
+    detail[..., 0] = _even_contrast(detail[..., 0])
+    detail = inner * _without_make_up(detail) + (1 - inner) * _plain_skin(detail)
+    lab = detail + np.array(tone, np.float32)
+    lab[..., 0] += mixed.shading + _grain()
+    rgb = cv2.cvtColor(np.asarray(weather(lab, age), np.float32), cv2.COLOR_LAB2RGB)
+    texture = np.asarray(np.clip(rgb * 255 + 0.5, 0, 255), np.uint8)
+    texture[~inside_outline()] = texture[inside_outline()].mean(axis=0)
+    return texture
+
+
+def _even_contrast(light: Floats) -> Floats:
+    """L of the detail (1024, 1024) with glints and shadows bounded, and the common contrast."""
+    broad = low_pass(light, _BROAD_BLUR)
+    cheek = soft_hull(_CHEEK, 9, 15.0)
+    shadow = _SHADOW + (_CHEEK_SHADOW - _SHADOW) * np.maximum(cheek, cheek[:, ::-1])
+    bound = np.where(broad > 0, np.float32(_GLINT), shadow)
+    bounded = bound * np.tanh(broad / bound)
+    even = light - broad + bounded
+    deviation = float(even[features() > 0.5].std())
+    return np.asarray(even * min(_MOST_GAIN, _CONTRAST / deviation), np.float32)
 
 
 def _plain_skin(detail: Floats) -> Floats:
@@ -85,12 +139,12 @@ def _plain_skin(detail: Floats) -> Floats:
 
 
 def _without_make_up(detail: Floats) -> Floats:
-    """Detail (1024, 1024, 3) in Lab with the colours of bare skin and without shadow on the lids."""
+    """Detail (1024, 1024, 3) in Lab in the colours of bare skin, without lipstick and shadow on the lids."""
     bare = detail.copy()
-    lips, eyes = soft_hull(OUTER_LIPS, 9, 5.0)[..., None], soft_hull(_EYES_AND_BROWS, 41, 15.0)
-    bare[..., 1:] *= _SKIN_COLOUR + (1 - _SKIN_COLOUR) * lips
-    shadow = np.minimum(low_pass(detail[..., 0], _LID_BLUR), 0)
-    bare[..., 0] -= _LID_SHADOW * eyes * shadow
+    lips, eyes = soft_hull(OUTER_LIPS, 9, 5.0), soft_hull(_EYES_AND_BROWS, 41, 15.0)
+    bare[..., 1:] *= (_SKIN_COLOUR + (_LIP_COLOUR - _SKIN_COLOUR) * lips)[..., None]
+    bare[..., 0] -= _LID_SHADOW * eyes * np.minimum(low_pass(detail[..., 0], _LID_BLUR), 0)
+    bare[..., 0] -= _LIPSTICK * lips * np.minimum(low_pass(detail[..., 0], _LIP_BLUR), 0)
     return bare
 
 
@@ -109,16 +163,3 @@ def _grain() -> Floats:
         octave = cv2.GaussianBlur(random.normal(size=grain.shape).astype(np.float32), (0, 0), blur)
         grain += octave / octave.std()
     return grain * np.float32(_GRAIN)
-
-
-def _symmetric_shape(shapes: Sequence[Floats]) -> Floats:
-    """Mean of the shapes and their mirror images, a vertex paired with the one across the canonical face."""
-    mirror = _mirror_vertices()
-    flip = np.array([-1, 1, 1], np.float32)
-    return mean_shape([*shapes, *(shape[mirror] * flip for shape in shapes)])
-
-
-def _mirror_vertices() -> npt.NDArray[np.intp]:
-    points = canonical_mesh().vertices
-    flipped = points * np.array([-1, 1, 1], np.float32)
-    return np.asarray(np.linalg.norm(flipped[:, None] - points[None], axis=2).argmin(axis=1), np.intp)

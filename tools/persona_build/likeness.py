@@ -25,6 +25,7 @@ from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.swap.mesh.shape import fit_pose
 
 Rgb = npt.NDArray[np.uint8]
+Face = tuple[Rgb, Landmarks]
 
 _VIEW, _FACE_HEIGHT = 320, 230.0
 _IRIS_POINTS = 5
@@ -91,18 +92,18 @@ class Stage:
 
 
 def highest_cosine(
-    identity: Identity, contributors: Sequence[tuple[Rgb, Landmarks]], faces: PhotoFaces
+    identity: Identity, own: Sequence[Face], others: Sequence[Face], faces: PhotoFaces
 ) -> float:
-    """How alike the persona and the likest contributor are, alone and on every other contributor's face.
+    """How alike the persona and the likest contributor are: alone, and on every other own contributor's face.
 
-    Each contributor plays the performer once; then only the others are compared, for the performer may show
-    through.
+    ``own`` are the faces in it, ``others`` those in other personas. Each of its own plays the performer once;
+    then only the others of them are compared, for the performer may show through.
     """
-    known = [faces.embed(rgb, landmarks) for rgb, landmarks in contributors]
+    known = [faces.embed(rgb, landmarks) for rgb, landmarks in own]
     alone = embed_frontal(identity, faces)
-    highest = max(float(alone @ other) for other in known)
+    highest = max(float(alone @ other) for other in [*known, *(faces.embed(*face) for face in others)])
     stage = Stage(identity)
-    for index, (rgb, landmarks) in enumerate(contributors):
+    for index, (rgb, landmarks) in enumerate(own):
         result = faces.embed(stage.swap(rgb, landmarks), landmarks)
         highest = max(
             highest, *(float(result @ other) for place, other in enumerate(known) if place != index)
