@@ -23,18 +23,18 @@ _RIDGE = 0.45
 _SUBPIXEL_BITS = 4
 _BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
 _BROW_GREY, _BROW_FADE = 0.35, 0.3
-_LIP_FADE = 0.6
+_LIP_FADE = 0.5
 # Mottling: blurs in texels, and deviations in L and in a and b.
 _MOTTLE = ((16.0, 0.5, 0.5), (6.0, 0.6, 0.4))
 # Vertices along a crease of the right half of the face, half width in texels, and depth in L.
 _CREASES: tuple[tuple[tuple[int, ...], float, float], ...] = (
     ((129, 203, 206, 216, 212), 5.0, 7.0),  # from the wing of the nose past the corner of the mouth
     ((61, 57, 43, 202), 4.0, 3.5),  # from the corner of the mouth down
-    ((232, 231, 230, 229, 228), 4.0, 5.0),  # below the bag under the eye
-    ((233, 232, 231, 230), 2.0, 2.5),
-    ((130, 226, 31), 1.8, 3.0),  # crow's feet
-    ((130, 35), 1.8, 3.0),
-    ((130, 113, 124), 1.8, 2.5),
+    ((232, 231, 230, 229, 228), 4.0, 3.5),  # below the bag under the eye
+    ((233, 232, 231, 230), 2.0, 1.5),
+    ((226, 35, 143), 2.0, 1.5),  # crow's feet, clear of the lid: from its corner on they would be eye-liner
+    ((31, 111), 2.0, 1.5),
+    ((113, 124), 2.0, 1.5),
     ((107, 9), 2.5, 2.0),  # between the brows
 )
 _FOREHEAD = ((104, 69, 108, 151), (103, 67, 109, 10))
@@ -122,5 +122,5 @@ def _grey_brows(lab: Floats, age: float) -> None:
 
 def _fade_lips(lab: Floats, age: float) -> None:
     lips = np.float32(age * (1 - _LIP_FADE)) * soft_hull(OUTER_LIPS, 9, 5.0)
-    skin = np.median(lab[..., 1])
-    lab[..., 1] -= lips * (lab[..., 1] - skin)
+    skin = np.median(lab[..., 1:], axis=(0, 1))
+    lab[..., 1:] -= lips[..., None] * (lab[..., 1:] - skin)
