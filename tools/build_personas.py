@@ -23,12 +23,13 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 from persona_build.kitchen import Face, Kitchen
-from persona_build.likeness import embed_frontal, highest_cosine, render_frontal
+from persona_build.likeness import embed_frontal, highest_cosine
 from persona_build.photos import BuildError, PhotoStore, package_of
 from persona_build.recipes import CONTRIBUTORS, RECIPES, Contributor, Recipe
 
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.face import Identity
+from livefusion.evaluation.portrait import portrait
 from livefusion.faces.embed import SAME_PERSON
 from livefusion.faces.photo import PhotoFaces
 from livefusion.swap.mesh.mask import face_mask
@@ -124,7 +125,7 @@ def _same(kept: Identity, content: bytes) -> bool:
 
 
 def _write_preview(contents: Mapping[str, bytes], path: Path) -> None:
-    views = [render_frontal(unpack_persona(content, name, name))[0] for name, content in contents.items()]
+    views = [portrait(unpack_persona(content, name, name))[0] for name, content in contents.items()]
     cv2.imwrite(str(path), np.hstack(views)[..., ::-1])
 
 

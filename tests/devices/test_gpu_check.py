@@ -87,9 +87,8 @@ def test_a_gpu_needs_numpy_and_cupy_alone() -> None:
     """What the checks import must be there on any CUDA machine."""
     program = (
         "import sys, livefusion.devices.cuda, livefusion.testing.twin_device, livefusion.testing.traffic\n"
-        "from livefusion.ops import registry\n"
-        "specs = [v for v in vars(registry).values() if isinstance(v, registry.OperatorSpec)]\n"
-        "[spec.body(kind) for spec in specs for kind in ('cuda', 'reference')]\n"
+        "from livefusion.ops.registry import all_operators\n"
+        "[spec.body(kind) for spec in all_operators() for kind in ('cuda', 'reference')]\n"
         "heavy = {'cv2', 'numba', 'pydantic', 'av', 'scipy', 'onnxruntime', 'filterpy', 'PIL'}\n"
         "print(sorted(heavy & sys.modules.keys()))\n"
     )

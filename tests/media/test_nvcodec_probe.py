@@ -11,6 +11,7 @@ from livefusion.cli.probe import nvcodec
 from livefusion.cli.probe.finding import State
 from livefusion.core.errors import DeviceError
 from livefusion.core.geometry import Size
+from livefusion.devices import select
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.nvcodec import codecs, module, probe
 from livefusion.media.nvcodec.capabilities import NO_NVENC, Capabilities, Engine
@@ -211,10 +212,15 @@ def test_doctor_tells_both(
         assert bool(finding.remedy) is (state is not State.OK)
 
 
+def no_library(name: str) -> None:
+    raise OSError(f"{name}: cannot open shared object file")
+
+
 def test_doctor_says_nothing_without_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvcodec, "version_of", lambda name: "2.2.4")
-    monkeypatch.setattr(nvcodec, "DRIVER", "lib_no_such_driver.so.1")
-    assert nvcodec.find_nvcodec() == []
-    monkeypatch.setattr(nvcodec, "has_driver", lambda: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(select.ctypes, "CDLL", no_library)
+        assert nvcodec.find_nvcodec() == []
+    monkeypatch.setattr(nvcodec, "missing_driver", lambda: "")
     monkeypatch.setattr(nvcodec, "probe_codecs", lambda gpu: Capabilities({"h264": ENGINE}, ENGINE))
     assert [finding.name for finding in nvcodec.find_nvcodec()] == ["NVDEC", "NVENC"]

@@ -12,12 +12,12 @@ from build_personas import differences, find_contributors, require_unlike
 from persona_build.age import weather
 from persona_build.composite import Blend
 from persona_build.forms import ShapeSpace
-from persona_build.likeness import render_frontal
 from persona_build.photos import PHOTOS, BuildError, PhotoStore, package_of
 from persona_build.recipes import CONTRIBUTORS, RECIPES, Recipe
 
 from livefusion.core.face import FaceObservation, Identity
 from livefusion.core.geometry import Box
+from livefusion.evaluation.portrait import portrait
 from livefusion.swap.mesh.canonical import canonical_mesh
 from livefusion.swap.persona import PersonaLibrary, pack_persona
 
@@ -71,7 +71,7 @@ def test_without_npm_the_build_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_persona_is_rendered_upright_and_whole() -> None:
-    rgb, landmarks = render_frontal(PersonaLibrary().load("robin"))
+    rgb, landmarks = portrait(PersonaLibrary().load("robin"))
     assert rgb.shape == (320, 320, 3)
     assert landmarks.shape == (478, 3)
     assert landmarks[10, 1] < landmarks[1, 1] < landmarks[152, 1]

@@ -17,49 +17,20 @@ from livefusion.core.settings import SwapSettings
 from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
+from livefusion.evaluation.portrait import portrait
 from livefusion.faces.embed import Embedding
 from livefusion.faces.photo import PhotoFaces
-from livefusion.ops.registry import DRAW_MESH, NV12_TO_RGB, RGB_TO_NV12
-from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, VERTEX_COUNT, canonical_mesh
+from livefusion.ops.registry import NV12_TO_RGB, RGB_TO_NV12
 from livefusion.swap.mesh.engine import MeshEngine
-from livefusion.swap.mesh.shape import fit_pose
 
 Rgb = npt.NDArray[np.uint8]
 Face = tuple[Rgb, Landmarks]
 
-_VIEW, _FACE_HEIGHT = 320, 230.0
-_IRIS_POINTS = 5
-
 
 def embed_frontal(identity: Identity, faces: PhotoFaces) -> Embedding:
     """The embedding of the whole texture on its own shape, seen from the front on its own mean colour."""
-    rgb, landmarks = render_frontal(identity)
+    rgb, landmarks = portrait(identity)
     return faces.embed(rgb, landmarks)
-
-
-def render_frontal(identity: Identity) -> tuple[Rgb, Landmarks]:
-    """A (320, 320, 3) picture of an identity, eyes and mouth included, and its landmarks."""
-    canonical = canonical_mesh()
-    level = fit_pose(identity.shape, canonical.vertices)(identity.shape)
-    level -= level.mean(axis=0)
-    points = (level * _FACE_HEIGHT / np.ptp(level[:, 1]) + (_VIEW / 2, _VIEW / 2, 0)).astype(np.float32)
-    opaque = identity.texture.copy()
-    opaque[..., 3] = 255
-    picture = np.empty((_VIEW, _VIEW, 4), np.uint8)
-    DRAW_MESH.body("cpu")(
-        vertices=np.ascontiguousarray(points[:, :2]),
-        depth=np.ascontiguousarray(points[:, 2]),
-        uv=canonical.texels(),
-        weight=np.ones(VERTEX_COUNT, np.float32),
-        triangles=canonical.triangles,
-        texture=opaque,
-        patch=picture,
-    )
-    picture[picture[..., 3] == 0, :3] = identity.texture[0, 0, :3]
-    irises = [
-        np.repeat(points[list(eye)].mean(axis=0)[None], _IRIS_POINTS, 0) for eye in (RIGHT_EYE, LEFT_EYE)
-    ]
-    return np.ascontiguousarray(picture[..., :3]), np.concatenate([points, *irises]).astype(np.float32)
 
 
 class Stage:

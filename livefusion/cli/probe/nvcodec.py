@@ -1,32 +1,20 @@
 """What do the video engines of the NVIDIA GPU decode and encode?"""
 
-import ctypes
-import sys
-
 from livefusion.cli.probe.finding import Finding, State
 from livefusion.cli.probe.packages import version_of
+from livefusion.devices.select import missing_driver
 from livefusion.media.nvcodec.capabilities import CODEC_NAMES, Capabilities
 from livefusion.media.nvcodec.probe import probe_codecs
 
 SOFTWARE_DECODES = "nothing to do: FFmpeg decodes on the CPU"
 SOFTWARE_ENCODES = "nothing to do: x264 encodes on the CPU, from one copy of each picture"
-DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def find_nvcodec() -> list[Finding]:
     """NVDEC and NVENC; nothing where there is no driver, or in an installation for the CPU."""
-    if version_of("PyNvVideoCodec") is None or not has_driver():
+    if version_of("PyNvVideoCodec") is None or missing_driver():
         return []
     return judge_nvcodec(probe_codecs(0))
-
-
-def has_driver() -> bool:
-    """Whether the driver's library is there. Loading it starts nothing."""
-    try:
-        ctypes.CDLL(DRIVER)
-    except OSError:
-        return False
-    return True
 
 
 def judge_nvcodec(capabilities: Capabilities) -> list[Finding]:

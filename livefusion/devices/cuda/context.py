@@ -96,7 +96,7 @@ class CudaContext:
             self.runtime.streamBeginCapture(stream, self.runtime.streamCaptureModeThreadLocal)
             try:
                 yield graph
-            except BaseException:
+            except BaseException:  # raised again: a capture that was begun must end, whatever happens
                 with suppress(*self.errors):  # it ends all the same, and the first error is the one to tell
                     self.runtime.graphDestroy(self.runtime.streamEndCapture(stream))
                 raise

@@ -117,7 +117,7 @@ class Arena:
             for stream in tuple(self._context.handles):  # other threads may be opening more
                 settling.events.append(self._context.events.take())
                 self._context.runtime.eventRecord(settling.events[-1], stream)
-        except BaseException:
+        except BaseException:  # raised again: what was let go must not be lost, whatever happens
             self._limbo.extend(dropped)
             raise
         self._settling.append(settling)

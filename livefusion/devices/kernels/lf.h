@@ -140,20 +140,9 @@ struct LfNothing {};
         if (lane == 0) NAME##_done(l.args, x, y, z, sums[0]);                                 \
     })
 
-// A kernel of one block for each item: `NAME_phase(args, x, y, z, phase, lane)` of all lanes for each phase in turn,
-// from 0 to `NAME_phases(args)` less 1.
-#define LF_PHASES(NAME, ARGS)                                                         \
-    LF_BOTH(NAME, ARGS, LF_LANES, {                                                   \
-        const int x = blockIdx.x, y = blockIdx.y, z = blockIdx.z, lane = threadIdx.x; \
-        if (x >= l.w || y >= l.h || z >= l.d) return;                                 \
-        for (int phase = 0; phase < NAME##_phases(l.args); phase++) {                 \
-            NAME##_phase(l.args, x, y, z, phase, lane);                               \
-            __syncthreads();                                                          \
-        }                                                                             \
-    })
-
-// The same, and each lane has an `OWN` that lasts over the phases, all of a block a `SHARED`:
-// `NAME_phase(args, x, y, z, phase, lane, own, shared)`.
+// A kernel of one block for each item: `NAME_phase(args, x, y, z, phase, lane, own, shared)` of all lanes for each
+// phase in turn, from 0 to `NAME_phases(args)` less 1. Each lane has an `OWN` that lasts over the phases, all lanes
+// of a block a `SHARED`.
 #define LF_TEAM(NAME, ARGS, OWN, SHARED)                                              \
     LF_BOTH(NAME, ARGS, LF_LANES, {                                                   \
         const int x = blockIdx.x, y = blockIdx.y, z = blockIdx.z, lane = threadIdx.x; \
@@ -191,12 +180,6 @@ struct LfNothing {};
         SUM sum = NAME##_part(l.args, x, y, z, 0);                                   \
         for (int lane = 1; lane < LF_LANES; lane++) sum += NAME##_part(l.args, x, y, z, lane); \
         NAME##_done(l.args, x, y, z, sum);                                           \
-    })
-
-#define LF_PHASES(NAME, ARGS)                                                                              \
-    LF_HOST(NAME, ARGS, {                                                                                  \
-        for (int phase = 0; phase < NAME##_phases(l.args); phase++)                                        \
-            for (LF_EACH(lane, LF_LANES)) NAME##_phase(l.args, x, y, z, phase, lane);                      \
     })
 
 // What no lane has written holds noise, as on the GPU.
