@@ -14,8 +14,8 @@ from livefusion.core.geometry import Affine, Box, Size
 from livefusion.devices.device import Array, Device, Event
 from livefusion.faces.boxes import corners_of
 from livefusion.faces.cut import EVERY
-from livefusion.faces.network import BoundNetwork, Loaded
 from livefusion.faces.yunet import YuNetDecoder, suppress
+from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.ops.fit import letterbox_affine, letterbox_size
 from livefusion.ops.preprocess import Nv12, OperatorPreprocessor, Preprocessor
 

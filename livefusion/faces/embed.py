@@ -8,7 +8,7 @@ from livefusion.core.frame import Frame
 from livefusion.devices.device import Device, Event
 from livefusion.faces.align import align_face
 from livefusion.faces.landmarks import crop_photo
-from livefusion.faces.network import BoundNetwork, Loaded
+from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.ops.registry import NV12_WARP_NORM
 
 CROP = 112

@@ -14,8 +14,8 @@ from livefusion.core.face import Landmarks
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine
 from livefusion.devices.device import Device, Stream
-from livefusion.faces.network import BoundNetwork, Loaded
 from livefusion.faces.roi import Roi
+from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.ops.registry import NV12_WARP_NORM
 
 CROP = 256

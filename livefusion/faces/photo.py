@@ -11,9 +11,9 @@ from livefusion.core.geometry import Affine, Box, Size
 from livefusion.faces.detect import unturn
 from livefusion.faces.embed import Embedding, embed_photo
 from livefusion.faces.landmarks import FaceMesh, landmarks_of_photo
-from livefusion.faces.network import Loaded
 from livefusion.faces.roi import Roi
 from livefusion.faces.yunet import MULTIPLE, YuNetDecoder
+from livefusion.inference.network import Loaded
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 

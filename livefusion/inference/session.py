@@ -35,7 +35,7 @@ class Session:
     with every other session of the same file, place and options. `placement` says where its nodes really run.
 
     With a `device` whose memory is not the host's, bindings run on a stream of their own, `lane`, where they
-    must be put (`faces.network.BoundNetwork` does). `graphs` has them captured as CUDA graphs.
+    must be put (`inference.network.BoundNetwork` does). `graphs` has them captured as CUDA graphs.
 
     Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX
     Runtime, and DeviceError when the place is unknown or did not get the network.

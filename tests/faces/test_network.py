@@ -11,8 +11,8 @@ from apart import ApartDevice
 from livefusion.core.errors import GraphError
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
-from livefusion.faces.network import BoundNetwork
 from livefusion.inference.loaded import Lane
+from livefusion.inference.network import BoundNetwork
 from livefusion.testing.simdevice import SimDevice
 
 pytestmark = pytest.mark.unit
@@ -161,6 +161,20 @@ def test_where_memory_is_shared_nothing_is_copied(monkeypatch: pytest.MonkeyPatc
     device = CpuDevice()
     monkeypatch.setattr(device, "copy", lambda *arguments: pytest.fail("copied"))
     BoundNetwork(device, Session(None), "net", IMAGE, OUTPUTS).launch(device.stream("caller"))
+
+
+def test_outputs_may_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = ApartDevice()
+    network = BoundNetwork(device, Session(lane_of(device)), "net", IMAGE, OUTPUTS, to_host=False)
+    stream, found = device.stream("caller"), np.empty(OUTPUTS["twice"], np.float32)
+    device.copy(network.image, pictures(1, 3), stream)
+    with monkeypatch.context() as patched:
+        patched.setattr(device, "copy", lambda *arguments: pytest.fail("copied"))
+        network.launch(stream)
+    device.copy(found, network.kept("twice"), stream)
+    stream.synchronize()
+    assert found == pytest.approx(2 * pictures(1, 3))
+    device.assert_no_races()
 
 
 def test_a_network_is_prepared_before_the_live_path() -> None:

@@ -13,8 +13,8 @@ from livefusion.devices.device import Device
 from livefusion.devices.select import open_device
 from livefusion.faces.build import Networks
 from livefusion.faces.detect import LANDSCAPE, PORTRAIT
-from livefusion.faces.network import BoundNetwork
 from livefusion.faces.yunet import YuNetDecoder
+from livefusion.inference.network import BoundNetwork
 
 pytestmark = pytest.mark.gpu
 

@@ -65,7 +65,8 @@ class BoundNetwork:
 
     ``image`` is the shape of the one tensor that a run of the network takes, ``outputs`` are those that it
     gives, all of one dtype. ``count`` is the largest number of pictures in a launch, a run for each. All
-    outputs lie in one block, so that a single copy brings them to a host that does not share the memory.
+    outputs lie in one block, so that a single copy brings them to a host that does not share the memory;
+    without ``to_host`` they stay on the device.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class BoundNetwork:
         outputs: Mapping[str, tuple[int, ...]],
         *,
         count: int = 1,
+        to_host: bool = True,
     ) -> None:
         self._device = device
         self._name = name
@@ -85,8 +87,11 @@ class BoundNetwork:
         dtype = _common_dtype(session, outputs)
         places, size = _places(outputs, dtype)
         self._block: Array = device.empty((count, size), dtype)
-        self._pinned = None if device.shares_host_memory else device.pinned((count, size), dtype)
+        self._pinned = (
+            device.pinned((count, size), dtype) if to_host and not device.shares_host_memory else None
+        )
         self._runs = [self._bind(session, image[0], places, index) for index in range(count)]
+        self._kept = [_parts(self._block[index], places) for index in range(count)]
 
     @property
     def count(self) -> int:
@@ -106,8 +111,15 @@ class BoundNetwork:
             self._device.copy(self._pinned[:count], self._block[:count], stream)
 
     def output(self, tensor: str, index: int = 0) -> npt.NDArray[Any]:
-        """An output for one picture on the host, until the next launch; synchronise with the launch first."""
+        """An output for one picture on the host, until the next launch; synchronise with the launch first.
+
+        Only with ``to_host``.
+        """
         return self._device.to_host(self._runs[index].outputs[tensor])
+
+    def kept(self, tensor: str, index: int = 0) -> Array:
+        """An output for one picture where the network wrote it: on the device, in stream order."""
+        return self._kept[index][tensor]
 
     def _put_beside(self, lane: Lane, stream: Stream, count: int) -> None:
         """Run on the stream of the network, between what is on the caller's and what will be."""
