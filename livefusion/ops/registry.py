@@ -53,6 +53,10 @@ FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "ch
 ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
 SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 TURN_NV12 = OperatorSpec("turn_nv12", "turn", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
+OCCLUSION_TRACK = OperatorSpec(
+    "occlusion_track", "occlusion", reads=("found", "patch", "belief"), writes=("belief", "cover", "share")
+)
+OCCLUDE = OperatorSpec("occlude", "occlusion", reads=("cover", "share", "patch"), writes=("patch",))
 DRAW_MESH = OperatorSpec(
     "draw_mesh",
     "raster",

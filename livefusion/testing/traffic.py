@@ -123,6 +123,12 @@ def _draw(a: Arguments) -> float:
     return _sizes(*mesh, a["patch"]) + float(texels)
 
 
+def _occlusion(a: Arguments) -> float:
+    # The patch is looked at once for each pixel of the crop.
+    read = min(4 * a["cover"].nbytes, a["patch"].nbytes)
+    return _sizes(a["found"], a["belief"], a["belief"], a["cover"], a["share"]) + float(read)
+
+
 def _under(a: Arguments) -> float:
     """Pixels of the picture under a patch."""
     height, width = a["patch"].shape[:2]
@@ -173,6 +179,7 @@ _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "blend_yuva": _blend,
     "blend_matched": _matched,
     "blur_region": _blur,
+    "occlusion_track": _occlusion,
     "fill_region": _fill,
     "add_plane": _add,
 }

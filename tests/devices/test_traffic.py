@@ -17,6 +17,8 @@ from livefusion.ops.registry import (
     LETTERBOX_NV12,
     MASK_FEATHER,
     NV12_WARP_NORM,
+    OCCLUDE,
+    OCCLUSION_TRACK,
 )
 from livefusion.testing.traffic import TrafficDevice, bytes_moved
 
@@ -33,6 +35,13 @@ MESH = {
     "triangles": np.zeros((8, 3), np.int32),
 }
 COLOR = {"color": ColorInfo()}
+CROP = {
+    "patch": PATCH,
+    "found": np.zeros((16, 16), np.float32),
+    "belief": np.zeros((16, 16), np.float32),
+    "cover": np.zeros((16, 16), np.uint8),
+    "share": np.zeros(1, np.float32),
+}
 
 
 def crop(scale: float, x: float, y: float) -> dict[str, Any]:
@@ -55,6 +64,8 @@ def crop(scale: float, x: float, y: float) -> dict[str, Any]:
         (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 100, "y": 70}, 20 * 10 * 7),
         (BLEND_MATCHED, PICTURE | COLOURS | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7 + 48 + 144),
         (MASK_FEATHER, {"patch": PATCH, "radius": 2}, 2 * PATCH.nbytes),
+        (OCCLUSION_TRACK, CROP, 3 * 1024 + 256 + 4 + 1024),
+        (OCCLUDE, CROP, 2 * PATCH.nbytes + 256 + 4),
         (DRAW_MESH, MESH | {"texture": np.zeros((64, 64, 4), np.uint8), "patch": PATCH}, 312 + 600 * 20),
         (DRAW_MESH, MESH | {"texture": np.zeros((8, 8, 4), np.uint8), "patch": PATCH}, 312 + 600 * 4 + 256),
         (BLUR_REGION, PICTURE | {"x": 0, "y": 0, "width": 20, "height": 10, "feather": 2}, 22 * 12 * 4.5),

@@ -194,6 +194,33 @@ CASES = [
     Case("turn_nv12", registry.TURN_NV12, _turn, 0),
     Case("nv12_to_rgb", registry.NV12_TO_RGB, _to_rgb, 1),
     Case("rgb_to_nv12", registry.RGB_TO_NV12, _from_rgb, 1),
+_CROP = 128
+"""Side of the crop in which what is in front of a face is looked for."""
+
+
+def _to_crop(height: int) -> Affine:
+    side = face_side(height)
+    return Affine.similarity(_CROP / side, 0.1, (side / 2, side / 2), (_CROP / 2, _CROP / 2))
+
+
+def _cover(rng: np.random.Generator) -> Arguments:
+    y, x = np.mgrid[0:_CROP, 0:_CROP]
+    blobs = 128 + 190 * np.sin(x / 20 + y / 36) + rng.integers(-20, 21, (_CROP, _CROP))
+    return {"cover": np.clip(blobs, 0, 255).astype(np.uint8), "share": np.full(1, 0.3, np.float32)}
+
+
+def _track_occlusion(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    found, belief = rng.uniform(0, 1, (2, _CROP, _CROP)).astype(np.float32)
+    speed = {"rise": 0.7, "fall": 0.4, "band": 0.1}
+    place = {"patch": patch(height, rng), "to_crop": _to_crop(height)}
+    return place | {"found": found, "belief": belief} | _cover(rng) | speed
+
+
+def _occlude(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    place = {"patch": patch(height, rng), "to_crop": _to_crop(height)}
+    return place | _cover(rng) | {"most": 0.5}
+
+
     Case("blend_yuva", registry.BLEND_YUVA, _blend, 0),
     Case("blur_region", registry.BLUR_REGION, _blur, 1),
     Case("fill_region", registry.FILL_REGION, _fill, 0),
@@ -204,3 +231,7 @@ CASES = [
     Case("blend_matched", registry.BLEND_MATCHED, _matched, 1),
     Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
 ]
+    Case("mix_texels", registry.MIX_TEXELS, _mix, 0),
+    # A belief half-way between two levels of cover may be rounded to either.
+    Case("occlusion_track", registry.OCCLUSION_TRACK, _track_occlusion, 1e-3, outliers=0.01),
+    Case("occlude", registry.OCCLUDE, _occlude, 2),

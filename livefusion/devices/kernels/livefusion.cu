@@ -4,6 +4,7 @@
 #include "convert.cu"
 #include "feather.cu"
 #include "letterbox.cu"
+#include "occlusion.cu"
 #include "paste.cu"
 #include "plane.cu"
 #include "raster.cu"

@@ -15,7 +15,10 @@ from livefusion.ops.yuv import YuvToRgb, chroma_origin
 FACES = 8
 """Faces in one launch."""
 
-_CODES = VIEW * 2 + "6f2i" + "8q" * FACES + TENSOR
+MAP = "8q"
+"""Codes of the two ``LfAxis`` of a map."""
+
+_CODES = VIEW * 2 + "6f2i" + MAP * FACES + TENSOR
 _KERNELS = {
     4: Kernel("lf_nv12_warp_norm_f32", _CODES),
     2: Kernel("lf_nv12_warp_norm_f16", _CODES),
@@ -39,7 +42,7 @@ def nv12_warp_norm(
 ) -> None:
     """Sample NV12 through affine maps and normalise; see ``livefusion.ops.reference.warp``."""
     width, height = extent(out, layout)
-    maps = [_map(back.tolist(), width, height) for back in inverses(matrices, out)]
+    maps = [fixed_map(back.tolist(), width, height) for back in inverses(matrices, out)]
     origin = [round(2 * part) for part in chroma_origin(color.siting)]
     picture = (*view(luma), *view(chroma), *YuvToRgb.of(color).values(), *origin)
     for first in range(0, len(maps), FACES):
@@ -49,8 +52,8 @@ def nv12_warp_norm(
         kernels.launch(_KERNELS[out.dtype.itemsize], (width, height, len(some)), *picture, *numbers, *target)
 
 
-def _map(back: list[list[float]], width: int, height: int) -> tuple[int, ...]:
-    """The two ``LfAxis`` of a map from destination to source."""
+def fixed_map(back: list[list[float]], width: int, height: int) -> tuple[int, ...]:
+    """The two ``LfAxis`` of a (2, 3) map from a destination of that size to its source."""
     across, down = back
     return (*_axis(across, width, height), *_axis(down, width, height))
 

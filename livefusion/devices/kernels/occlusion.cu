@@ -1,0 +1,4 @@
+#include "occlusion.h"
+
+LF_SUMS(occlusion_track, LfOcclusionTrack, LfCovered)
+LF_PIXELS(occlude, LfOcclude)

@@ -1,0 +1,104 @@
+"""Cases of the operators that keep what is in front of a face there."""
+
+from functools import partial
+
+import numpy as np
+from op_case import Arguments, Case, Masks
+
+from livefusion.core.geometry import Affine
+from livefusion.ops.registry import OCCLUDE, OCCLUSION_TRACK
+
+WIDTH, HEIGHT, SIDE = 54, 38, 32
+UPRIGHT = Affine.similarity(0.61, 0.0, (26.3, 18.7), (15.5, 15.5))
+ROLLED = Affine.similarity(1.7, 0.6, (24.1, 20.2), (15.5, 15.5))
+OUTSIDE = Affine.similarity(0.5, 0.2, (400.0, 300.0), (15.5, 15.5))
+HUGE = Affine.similarity(40.0, -0.3, (26.0, 18.0), (15.5, 15.5))
+
+
+def _patch(rng: np.random.Generator) -> np.ndarray:
+    """A patch whose alpha is a disc with wide, soft edges."""
+    patch = rng.integers(0, 256, (HEIGHT, WIDTH, 4), np.uint8)
+    y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
+    away = np.hypot((x - WIDTH / 2) / WIDTH, (y - HEIGHT / 2) / HEIGHT)
+    patch[..., 3] = np.clip((0.55 - away) * 700, 0, 255)
+    return patch
+
+
+def _track(
+    rng: np.random.Generator,
+    to_crop: Affine,
+    rise: float = 0.7,
+    fall: float = 0.4,
+    band: float = 0.1,
+    empty: bool = False,
+    wild: bool = False,
+) -> Arguments:
+    found = rng.uniform(0, 1, (SIDE, SIDE)).astype(np.float32)
+    if wild:
+        found[1::3] = rng.choice([-9.0, 9.0, np.inf, -np.inf], found[1::3].shape)
+    patch = _patch(rng)
+    if empty:
+        patch[..., 3] = 0
+    return {
+        "found": found,
+        "patch": patch,
+        "to_crop": to_crop,
+        "rise": rise,
+        "fall": fall,
+        "band": band,
+        "belief": rng.uniform(0, 1, (SIDE, SIDE)).astype(np.float32),
+        "cover": rng.integers(0, 256, (SIDE, SIDE), np.uint8),
+        "share": np.full(1, 0.4, np.float32),
+    }
+
+
+def _occlude(rng: np.random.Generator, to_crop: Affine, share: float = 0.3, most: float = 0.5) -> Arguments:
+    y, x = np.mgrid[0:SIDE, 0:SIDE]
+    blob = 128 + 190 * np.sin(x / 5 + y / 9) + rng.integers(-20, 21, (SIDE, SIDE))
+    return {
+        "cover": np.clip(blob, 0, 255).astype(np.uint8),
+        "share": np.full(1, share, np.float32),
+        "to_crop": to_crop,
+        "most": most,
+        "patch": _patch(rng),
+    }
+
+
+def _alpha(arguments: Arguments) -> Masks:
+    mask = np.zeros(arguments["patch"].shape, bool)
+    changes = 0 < arguments["share"][0] < 1.4 * arguments["most"]
+    mask[..., 3] = changes & (arguments["patch"][..., 3] > 0)
+    return {"patch": mask}
+
+
+MAPS = {"upright": UPRIGHT, "rolled": ROLLED, "outside": OUTSIDE, "huge": HUGE}
+# A belief half-way between two levels of cover may be rounded to either; a nearest pixel may be either too.
+ROUNDED = 0.01
+
+CASES = [
+    *(
+        Case(name, OCCLUSION_TRACK, partial(_track, to_crop=to_crop), 1e-3, outliers=ROUNDED)
+        for name, to_crop in MAPS.items()
+    ),
+    *(
+        Case(name, OCCLUSION_TRACK, partial(_track, to_crop=UPRIGHT, **changed), 1e-3, outliers=ROUNDED)
+        for name, changed in {
+            "afresh": {"rise": 1.0, "fall": 1.0, "band": 0.0},
+            "empty": {"empty": True},
+            "wild": {"wild": True},
+            "frozen": {"band": 2.0},
+        }.items()
+    ),
+    # OpenCV rounds what it samples: half a level of cover is one of alpha.
+    *(Case(name, OCCLUDE, partial(_occlude, to_crop=to_crop), 2, _alpha) for name, to_crop in MAPS.items()),
+    *(
+        Case(
+            f"share-{share}-{most}",
+            OCCLUDE,
+            partial(_occlude, to_crop=UPRIGHT, share=share, most=most),
+            2,
+            _alpha,
+        )
+        for share, most in ((0.0, 0.5), (0.55, 0.5), (0.69, 0.5), (0.9, 0.5), (0.2, 0.17), (0.3, 0.0))
+    ),
+]
