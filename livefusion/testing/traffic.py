@@ -174,12 +174,12 @@ _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "letterbox_nv12": _letterbox,
     "nv12_warp_norm": _warp,
     "draw_mesh": _draw,
+    "occlusion_track": _occlusion,
     "colour_stats": _stats,
     "light_field": _light,
     "blend_yuva": _blend,
     "blend_matched": _matched,
     "blur_region": _blur,
-    "occlusion_track": _occlusion,
     "fill_region": _fill,
     "add_plane": _add,
 }

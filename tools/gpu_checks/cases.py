@@ -185,15 +185,6 @@ def _feather(width: int, height: int, rng: np.random.Generator) -> Arguments:
     return {"patch": patch(height, rng), "radius": 6}
 
 
-CASES = [
-    Case("nv12_warp_norm 256 f32", registry.NV12_WARP_NORM, _warp(1, np.float32, 256), 0.001),
-    Case("nv12_warp_norm 128 f16", registry.NV12_WARP_NORM, _warp(1, np.float16, 128), 0.001),
-    Case("nv12_warp_norm 256 f32, 8 faces", registry.NV12_WARP_NORM, _warp(8, np.float32, 256), 0.001),
-    Case("letterbox_nv12", registry.LETTERBOX_NV12, _letterbox, 0.05),
-    Case("scale_nv12", registry.SCALE_NV12, _scale, 1),
-    Case("turn_nv12", registry.TURN_NV12, _turn, 0),
-    Case("nv12_to_rgb", registry.NV12_TO_RGB, _to_rgb, 1),
-    Case("rgb_to_nv12", registry.RGB_TO_NV12, _from_rgb, 1),
 _CROP = 128
 """Side of the crop in which what is in front of a face is looked for."""
 
@@ -221,6 +212,15 @@ def _occlude(width: int, height: int, rng: np.random.Generator) -> Arguments:
     return place | _cover(rng) | {"most": 0.5}
 
 
+CASES = [
+    Case("nv12_warp_norm 256 f32", registry.NV12_WARP_NORM, _warp(1, np.float32, 256), 0.001),
+    Case("nv12_warp_norm 128 f16", registry.NV12_WARP_NORM, _warp(1, np.float16, 128), 0.001),
+    Case("nv12_warp_norm 256 f32, 8 faces", registry.NV12_WARP_NORM, _warp(8, np.float32, 256), 0.001),
+    Case("letterbox_nv12", registry.LETTERBOX_NV12, _letterbox, 0.05),
+    Case("scale_nv12", registry.SCALE_NV12, _scale, 1),
+    Case("turn_nv12", registry.TURN_NV12, _turn, 0),
+    Case("nv12_to_rgb", registry.NV12_TO_RGB, _to_rgb, 1),
+    Case("rgb_to_nv12", registry.RGB_TO_NV12, _from_rgb, 1),
     Case("blend_yuva", registry.BLEND_YUVA, _blend, 0),
     Case("blur_region", registry.BLUR_REGION, _blur, 1),
     Case("fill_region", registry.FILL_REGION, _fill, 0),
@@ -229,9 +229,8 @@ def _occlude(width: int, height: int, rng: np.random.Generator) -> Arguments:
     Case("colour_stats", registry.COLOUR_STATS, _stats, 0.05),
     Case("light_field", registry.LIGHT_FIELD, _light, 0.02),
     Case("blend_matched", registry.BLEND_MATCHED, _matched, 1),
-    Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
-]
-    Case("mix_texels", registry.MIX_TEXELS, _mix, 0),
     # A belief half-way between two levels of cover may be rounded to either.
     Case("occlusion_track", registry.OCCLUSION_TRACK, _track_occlusion, 1e-3, outliers=0.01),
     Case("occlude", registry.OCCLUDE, _occlude, 2),
+    Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
+]
