@@ -67,6 +67,7 @@ COLOUR_STATS = OperatorSpec(
     "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
 )
 LIGHT_FIELD = OperatorSpec("light_field", "colour", reads=("cells", "stats"), writes=("light",))
+MIX_TEXELS = OperatorSpec("mix_texels", "texels", reads=("base", "deltas"), writes=("out",))
 MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))
 
 

@@ -170,6 +170,11 @@ def _add(a: Arguments) -> float:
     return 3.0 * int(a["delta"].size)
 
 
+def _mix(a: Arguments) -> float:
+    size = _sizes(a["deltas"])
+    return size * (1 + 2 / len(a["weights"]))
+
+
 _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "letterbox_nv12": _letterbox,
     "nv12_warp_norm": _warp,
@@ -182,5 +187,6 @@ _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "blur_region": _blur,
     "fill_region": _fill,
     "add_plane": _add,
+    "mix_texels": _mix,
 }
 """Operators of which a kernel does not touch all of its arrays, or touches more than them."""

@@ -120,6 +120,15 @@ def _region(width: int, height: int, rng: np.random.Generator) -> Arguments:
     return picture(width, height, rng) | at_face(width, height) | box
 
 
+def _mix(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    del width
+    side, box = height // 2, height // 4
+    base = rng.integers(0, 256, (side, side, 4), np.uint8)
+    deltas = rng.integers(-128, 128, (2 * box, box, 4)).astype(np.int8)
+    out = {"out": base.copy(), "x": 5, "y": 9}
+    return {"base": base, "deltas": deltas, "weights": (0.7, 0.4)} | out
+
+
 def _blur(width: int, height: int, rng: np.random.Generator) -> Arguments:
     return _region(width, height, rng) | {"feather": 8}
 
@@ -229,6 +238,7 @@ CASES = [
     Case("colour_stats", registry.COLOUR_STATS, _stats, 0.05),
     Case("light_field", registry.LIGHT_FIELD, _light, 0.02),
     Case("blend_matched", registry.BLEND_MATCHED, _matched, 1),
+    Case("mix_texels", registry.MIX_TEXELS, _mix, 0),
     # A belief half-way between two levels of cover may be rounded to either.
     Case("occlusion_track", registry.OCCLUSION_TRACK, _track_occlusion, 1e-3, outliers=0.01),
     Case("occlude", registry.OCCLUDE, _occlude, 2),

@@ -9,5 +9,6 @@
 #include "plane.cu"
 #include "raster.cu"
 #include "scale.cu"
+#include "texels.cu"
 #include "turn.cu"
 #include "warp.cu"

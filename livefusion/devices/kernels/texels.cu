@@ -1,0 +1,3 @@
+#include "texels.h"
+
+LF_PIXELS(mix_texels, LfMix)
