@@ -54,6 +54,7 @@ def progress_line(progress: "Progress") -> str:
         f"{progress.dropped} skipped",
         faces,
         progress.device,
+        *(f"without {work}" for work in progress.left_out),
     ]
     if progress.total:
         share = min(1.0, progress.delivered / progress.total)

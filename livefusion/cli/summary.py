@@ -34,6 +34,9 @@ def details(report: Report) -> Iterator[str]:
         f"time in the graph: p50 {delay['p50']:.1f} ms, p95 {delay['p95']:.1f} ms, "
         f"p99 {delay['p99']:.1f} ms ({device['name']}, {engine['name']})"
     )
+    for work, count in report["restraint"]["left_out"].items():
+        if count:
+            yield f"{work} was left out of {count} pictures, because pictures came late"
     for fallback in device["fallbacks"]:
         yield f"{fallback['got']} instead of {fallback['wanted']}: {fallback['reason']}"
 

@@ -82,6 +82,8 @@ class SwapSettings(Snapshot):
     """How much of the scene's light falls on the new face; a painted face has 0.25 unless it is set."""
     match_colour: bool = True
     """Bring the new face to the colours of the old one; off for a painted face unless it is set."""
+    occlusion: bool = True
+    """What is in front of the face (a hand, hair, glasses, a microphone) stays in front of the new one."""
 
 
 class SafetySettings(Snapshot):

@@ -74,6 +74,13 @@ class Session:
             raise GraphError(f"model {self.entry.name} has no tensor {tensor}")
         return self._dtypes[tensor]
 
+    def shape_of(self, tensor: str) -> tuple[int, ...]:
+        """Return the shape of an input or output; raises GraphError for another name or a free axis."""
+        for spec in (*self.entry.inputs, *self.entry.outputs):
+            if spec.name == tensor:
+                return _shape(spec, {})
+        raise GraphError(f"model {self.entry.name} has no tensor {tensor}")
+
     def empty_inputs(self, **axes: int) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
         """Return new zeroed host arrays for every input; `axes` gives the sizes of named axes.
 

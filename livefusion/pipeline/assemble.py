@@ -15,7 +15,7 @@ from typing import Any
 
 from livefusion.core.errors import DeviceError, GraphError, SettingsError
 from livefusion.core.settings import Pace, Settings
-from livefusion.core.timing import Clock, SystemClock
+from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
 from livefusion.media.formats import InputFormat, OutputFormat
@@ -29,7 +29,7 @@ from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
 from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
-from livefusion.pipeline.render import RenderPlan
+from livefusion.pipeline.render import RUNGS, RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
@@ -39,6 +39,7 @@ from livefusion.pipeline.witness import Output
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
+from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.mailbox import LATEST, WAIT
 from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
@@ -51,7 +52,10 @@ ENGINES = ("auto", "mesh")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How a run is going. ``total`` is the number of frames that are expected, None for a live input."""
+    """How a run is going. ``total`` is the number of frames that are expected, None for a live input.
+
+    ``left_out`` names the optional work that is not done now because frames come late.
+    """
 
     fps: float
     p95_ms: float
@@ -61,6 +65,7 @@ class Progress:
     delivered: int
     captured: int
     total: int | None
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,7 @@ class Pipeline:
         self._outputs: dict[str, Output] = {}
         self._format: InputFormat | None = None
         self._plan: RenderPlan | None = None
+        self._ladder: DeadlineLadder | None = None
 
     def start(self) -> None:
         """Open the input, get the identity ready, and start the graph.
@@ -132,11 +138,18 @@ class Pipeline:
         self._format = source.probe()
         face = identity.result()
         self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety)
-        self._stages = stages = Stages(
-            self._recovery, self._slates, settings.faces, self._current_plan, patient=not live
-        )
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
+        if interval is not None:  # late is what comes to its face when the next picture is taken already
+            self._ladder = DeadlineLadder(RUNGS, round(interval * NANOSECONDS), self._clock)
+        self._stages = stages = Stages(
+            self._recovery,
+            self._slates,
+            settings.faces,
+            self._current_plan,
+            patient=not live,
+            ladder=self._ladder,
+        )
         output = OutputFormat.of(self._format, source.audio)
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", stages.analyse, policy)
@@ -185,6 +198,7 @@ class Pipeline:
             delivered=max((sink.delivered for sink in sinks), default=0),
             captured=now.captured,
             total=self._format.frames if self._format else None,
+            left_out=self._ladder.left_out if self._ladder else (),
         )
 
     def report(self) -> dict[str, Any]:
@@ -205,6 +219,7 @@ class Pipeline:
                 rss_peak_mb=self._usage.rss_peak_mb,
                 cores=self._usage.cores,
                 started_ns=self._started_ns,
+                ladder=self._ladder,
             ),
             self._snapshot(),
         )

@@ -1,9 +1,11 @@
 """The render stage: cover what must be covered, swap what can be swapped, mark the picture as altered."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from livefusion.blend.blender import Blender
+from livefusion.blend.occlusion import Occlusion
 from livefusion.core.events import Discontinuity, Event, Flush, FormatChange
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity, TrackState
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
@@ -12,11 +14,15 @@ from livefusion.devices.device import Device
 from livefusion.pipeline.badge import BadgeStamp
 from livefusion.pipeline.safety import Covered, SafetyPolicy
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
 
 LEAST_OPACITY = 0.5
 """A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
+OCCLUSION: Final = "occlusion"
+RUNGS: Final = (OCCLUSION,)
+"""Work that is left out when frames come late, the first to go first (``DeadlineLadder``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +38,22 @@ class RenderPlan:
         """How much of a face is hidden by the new one, in [0, 1]: paint lets the rest show."""
         return self.swap.opacity * self.identity.coverage
 
+    @property
+    def most_kept(self) -> float:
+        """The largest share of a new face that may be left out for what is in front of it, in [0, 1].
+
+        So much that even if nothing at all was there, what is drawn hides as much as ``LEAST_OPACITY`` asks.
+        """
+        opacity = self.swap.opacity
+        return 1 - LEAST_OPACITY / opacity if opacity > LEAST_OPACITY else 0.0
+
 
 class RenderStage:
     """Turns an analysed frame into one that is fit to leave the graph, changing its pixels in place.
 
     ``current_plan`` gives the plan in force; an identity must have been prepared in ``engine`` before a plan
-    with it comes into force, except the first, which ``open`` prepares.
+    with it comes into force, except the first, which ``open`` prepares. Without ``occlusion`` a new face is
+    drawn over all that is in front of the old one; without a ``ladder`` nothing is left out, however late.
     """
 
     def __init__(
@@ -46,8 +62,13 @@ class RenderStage:
         engine: SwapEngine,
         current_plan: Callable[[], RenderPlan],
         slates: SlateShelf,
+        *,
+        occlusion: Occlusion | None = None,
+        ladder: DeadlineLadder | None = None,
     ) -> None:
         self._engine = engine
+        self._occlusion = occlusion
+        self._ladder = ladder
         self._current_plan = current_plan
         self._stream = device.stream("render")
         self._policy = SafetyPolicy(device, self._stream, slates)
@@ -56,18 +77,24 @@ class RenderStage:
 
     def open(self, context: StageContext) -> None:
         """Prepare the identity, and compile what the first frame would have to wait for."""
-        self._engine.prepare(self._current_plan().identity)
+        plan = self._current_plan()
+        self._engine.prepare(plan.identity)
         self._engine.warm_up()
         self._blender.warm_up()
+        if self._occlusion is not None and plan.swap.occlusion:
+            self._occlusion.warm_up(self._stream)
 
     def process(self, item: AnalysedFrame) -> RenderedFrame | Drop:
         """Swap or cover every known face; cover the picture where faces may be that nobody knows."""
         plan, frame = self._current_plan(), item.frame
+        if self._ladder is not None:
+            self._ladder.judge(frame.captured_ns)
         self._stream.wait(frame.buffer.ready)
+        seen = [track for track in item.tracks if track.state is TrackState.SEEN] if item.trusted else []
+        self._look(frame, seen, plan)
         covered = self._cover(item, plan)
         if covered.whole or not item.trusted:
             return self._leave(frame, covered, plan, Outcome.SAFE if covered.hidden else Outcome.RAW)
-        seen = [track for track in item.tracks if track.state is TrackState.SEEN]
         for track in seen:
             self._swap(frame, track, plan)
         return self._leave(frame, covered, plan, _outcome(seen, item, covered, plan.hiding))
@@ -84,6 +111,8 @@ class RenderStage:
         if isinstance(event, Discontinuity | Flush | FormatChange):
             self._blender.reset()
             self._policy.forget()
+            if self._occlusion is not None:
+                self._occlusion.reset()
 
     def close(self) -> None:
         """Nothing to give back: the buffers go with the stage."""
@@ -96,9 +125,17 @@ class RenderStage:
             return Covered(item.frame.buffer, hidden=True, whole=False)
         return self._policy.cover(item.frame, lost, plan.safety)
 
+    def _look(self, frame: Frame, seen: Sequence[FaceTrack], plan: RenderPlan) -> None:
+        """See what is in front of the faces, as long as there is time for it."""
+        if self._occlusion is not None:
+            wanted = plan.swap.occlusion and (self._ladder is None or self._ladder.allows(OCCLUSION))
+            self._occlusion.look(frame, seen if wanted else (), self._stream)
+
     def _swap(self, frame: Frame, track: FaceTrack, plan: RenderPlan) -> None:
         patch = self._engine.swap(frame, track, plan.identity, plan.swap, self._stream)
         if patch is not None:
+            if self._occlusion is not None:
+                self._occlusion.keep(patch, track, plan.most_kept, self._stream)
             self._blender.blend(frame, patch, track, plan.swap, self._stream)
 
     def _leave(self, frame: Frame, covered: Covered, plan: RenderPlan, outcome: Outcome) -> RenderedFrame:

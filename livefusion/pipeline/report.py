@@ -15,6 +15,7 @@ from livefusion.inference.session import Session
 from livefusion.media.formats import InputFormat
 from livefusion.media.sources.uri import redact
 from livefusion.pipeline.witness import Output
+from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.latency import LatencySummary
 from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
 
@@ -38,6 +39,7 @@ class Facts:
     rss_peak_mb: float
     cores: float
     started_ns: int
+    ladder: DeadlineLadder | None = None
 
 
 def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
@@ -55,6 +57,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "faces": asdict(facts.counts or FaceCounts()),
         "outputs": [_output(name, output, graph) for name, output in facts.outputs.items()],
         "stages": _stages(graph),
+        "restraint": _restraint(facts.ladder),
         "memory": {
             "rss_peak_mb": round(facts.rss_peak_mb, 1),
             "device_peak_mb": round(facts.device_peak_mb, 1),
@@ -210,6 +213,13 @@ def _stages(graph: GraphSnapshot | None) -> dict[str, Any]:
         }
         for name, stage in graph.stages.items()
     }
+
+
+def _restraint(ladder: DeadlineLadder | None) -> dict[str, Any]:
+    """How much optional work is left out because frames come late, and for how many frames each was."""
+    if ladder is None:
+        return {"level": 0, "left_out": {}}
+    return {"level": ladder.level, "left_out": dict(ladder.frames)}
 
 
 def _first_swapped(facts: Facts) -> dict[str, float] | None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import astuple
+from functools import partial
 from typing import Final
 
+from livefusion.blend.occlusion import Occlusion
 from livefusion.core.errors import DeviceError
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
 from livefusion.core.frame import Frame, RenderedFrame
@@ -16,9 +18,11 @@ from livefusion.pipeline.movable_stage import MovableStage
 from livefusion.pipeline.recovery import Footing, Recovery
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.swap.mesh.engine import MeshEngine
 
 RENDER: Final = "render"
+OCCLUDER: Final = "face_occluder"
 PATIENT_GUARD_NS = 1_000_000_000
 """A file can wait for its detector where a live picture would have to be covered."""
 
@@ -38,14 +42,17 @@ class Stages:
         current_plan: Callable[[], RenderPlan],
         *,
         patient: bool,
+        ladder: DeadlineLadder | None = None,
     ) -> None:
         self._recovery = recovery
         self._slates = slates
         self._faces = faces
         self._current_plan = current_plan
+        self._ladder = ladder
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
         self._networks: Networks | None = None
+        self._occluder: Networks | None = None
         self._known: tuple[FaceTrack, ...] = ()
         self._seen: tuple[FaceCounts, AnalyseStage | None] = (FaceCounts(), None)
         self._drawing: tuple[Footing, MeshEngine] | None = None
@@ -87,8 +94,8 @@ class Stages:
     @property
     def networks(self) -> tuple[Session, ...]:
         """The networks in use."""
-        networks = self._networks
-        return networks.loaded if networks else ()
+        both = self._networks, self._occluder
+        return tuple(network for networks in both if networks for network in networks.loaded)
 
     @property
     def counts(self) -> FaceCounts:
@@ -115,14 +122,30 @@ class Stages:
 
     def _make_render(self, footing: Footing) -> RenderStage:
         if self._drawing is not None:
-            self._drawing = None
+            self._drawing = self._occluder = None
             self._recovery.free(footing.device)
         engine = MeshEngine(footing.device)
-        stage = RenderStage(footing.device, engine, self._current_plan, self._slates)
+        occlusion = self._make_occlusion(footing)
+        stage = RenderStage(
+            footing.device,
+            engine,
+            self._current_plan,
+            self._slates,
+            occlusion=occlusion,
+            ladder=self._ladder,
+        )
         self._drawing = footing, engine
         if self._coming is not None:
             engine.prepare(self._coming)
         return stage
+
+    def _make_occlusion(self, footing: Footing) -> Occlusion | None:
+        """What keeps hands and hair in front; where memory is short, that is done without."""
+        if footing.frugal or OCCLUDER not in self._models:
+            return None
+        self._occluder = networks = Networks(footing.device, self._models)
+        faces = footing.faces(self._faces).max_faces
+        return Occlusion(footing.device, partial(networks.__getitem__, OCCLUDER), faces)
 
     def _unseen(self, frame: Frame) -> AnalysedFrame:
         """A picture that nobody may touch goes on as it is, and is trusted by nobody."""

@@ -12,13 +12,16 @@ from livefusion.testing.wait_sites import sites_in_source
 NOT_FOR_ORDER = {
     "blend/blender.py:Blender.blend:0": "for engines with a stream of their own",
     "blend/blender.py:Blender.warm_up:0": "so that operators are compiled when the stage is open",
+    "blend/occlusion.py:Occlusion.keep:0": "for engines with a stream of their own",
+    "blend/occlusion.py:Occlusion.warm_up:0": "so that the network is loaded when the stage is open",
     "media/sinks/null.py:NullSink.write:0": "what this sink is for: the work is done, nobody looks at it",
     "swap/mesh/engine.py:MeshEngine.warm_up:1": "so that operators are compiled when the stage is open",
     "swap/mesh/engine.py:MeshEngine.prepare:0": "so that a switch of faces stalls no frame",
 }
 """Places whose waits order nothing: they are for time, or for parts that this graph does not have.
 
-Those of ``Blender.blend`` are not even reached: our engine draws on the stream that it is given."""
+Those of ``Blender.blend`` and ``Occlusion.keep`` are not even reached: our engine draws on the stream that it
+is given."""
 
 _SEEDS = 4
 

@@ -47,6 +47,7 @@ def report(**frames: Any) -> dict[str, Any]:
         | frames,
         "latency_ms": {"residence": RESIDENCE},
         "stages": {"render": {"failures": 0, "errors": []}},
+        "restraint": {"level": 0, "left_out": {"occlusion": 0}},
         "fps": {"in": 30.0, "out": 29.94},
         "outputs": [{"uri": "null:", "frames": 299, "bytes": 0, "errors": [], "reconnects": 0}],
     }
@@ -182,10 +183,12 @@ def test_what_few_want_to_know_is_said_to_those_who_ask(
     flags: list[str], pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipeline.document["device"]["fallbacks"] = [{"wanted": "cuda", "got": "cpu", "reason": "no GPU"}]
+    pipeline.document["restraint"] = {"level": 1, "left_out": {"occlusion": 7}}
     assert main([*RUN, *flags]) == 0
     out, err = capsys.readouterr()
     assert "cuda" not in out
     assert ("cpu instead of cuda: no GPU" in err) is bool(flags)
+    assert ("occlusion was left out of 7 pictures" in err) is bool(flags)
     assert ("p50 11.2 ms, p95 14.8 ms, p99 19.0 ms (cpu, mesh)" in err) is bool(flags)
 
 

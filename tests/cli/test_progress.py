@@ -30,6 +30,7 @@ class Figures:
     delivered: int = 450
     captured: int = 452
     total: int | None = None
+    left_out: tuple[str, ...] = ()
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,10 @@ class Figures:
         ),
         (Figures(total=900, fps=0.0, tracks=0), " 50% · 0.0 fps · delay 12 ms · 0 skipped · 0 faces · cpu"),
         (Figures(total=100), "100% · 0:00 left · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu"),
+        (
+            Figures(left_out=("occlusion",)),
+            "450 pictures · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu · without occlusion",
+        ),
         (Figures(total=0), "450 pictures · 30.0 fps · delay 12 ms · 0 skipped · 1 face · cpu"),
     ],
 )

@@ -32,52 +32,73 @@ def test_a_minute_without_failure_forgives() -> None:
     assert log.failed(61 * NANOSECONDS) == 61 * NANOSECONDS + 100 * MS
 
 
+RUNGS = ("enhance", "occlusion", "refine")
+PATIENCE = 3
+
+
 def ladder() -> tuple[ScriptedClock, DeadlineLadder]:
     clock = ScriptedClock()
-    return clock, DeadlineLadder(("enhance", "occlusion", "refine"), BUDGET, clock)
+    return clock, DeadlineLadder(RUNGS, BUDGET, clock, patience=PATIENCE)
 
 
-def admit(clock: ScriptedClock, steps: DeadlineLadder, age_ns: int) -> bool:
-    return steps.admit(clock.now_ns() - age_ns)
+def judge(clock: ScriptedClock, steps: DeadlineLadder, *late: int, age_ns: int = BUDGET + 1) -> None:
+    """Frames a millisecond apart, those of 1 late, those of 0 just in time."""
+    for one in late:
+        clock.advance(MS)
+        steps.judge(clock.now_ns() - (age_ns if one else BUDGET))
 
 
-def test_each_late_frame_leaves_out_one_more() -> None:
+def test_late_frames_leave_out_one_more_each_three() -> None:
     clock, steps = ladder()
     left_out = []
     for _ in range(4):
-        assert admit(clock, steps, BUDGET + 1) or steps.level == 3
-        left_out.append([rung for rung in ("enhance", "occlusion", "refine") if not steps.allows(rung)])
-    assert left_out[0] == ["enhance"]
-    assert left_out[2] == left_out[3] == ["enhance", "occlusion", "refine"]
+        judge(clock, steps, 1, 1, 1)
+        left_out.append(steps.left_out)
+        assert [rung for rung in RUNGS if not steps.allows(rung)] == list(steps.left_out)
+    assert left_out == [RUNGS[:1], RUNGS[:2], RUNGS, RUNGS]
 
 
-def test_frames_are_dropped_only_at_the_top_and_never_two_in_a_row() -> None:
+@pytest.mark.parametrize(
+    ("late", "level"),
+    [
+        ((1, 1, 0, 0), 0),
+        ((1, 0) * 20, 0),
+        ((1, 1, 0) * 2, 1),
+        ((0,) * 100 + (1, 1, 1), 1),
+    ],
+)
+def test_a_few_late_frames_among_others_leave_out_nothing(late: tuple[int, ...], level: int) -> None:
     clock, steps = ladder()
-    admitted = [admit(clock, steps, 10 * BUDGET) for _ in range(8)]
-    assert admitted == [True, True, True, False, True, False, True, False]
-    assert admit(clock, steps, 0)
+    judge(clock, steps, *late)
+    assert steps.level == level
 
 
 def test_it_climbs_a_level_each_three_clean_seconds() -> None:
     clock, steps = ladder()
-    for _ in range(2):
-        admit(clock, steps, BUDGET + 1)
+    judge(clock, steps, *(1,) * 6)
     levels = []
     for _ in range(7):
         clock.advance(NANOSECONDS)
-        admit(clock, steps, BUDGET)
+        judge(clock, steps, 0)
         levels.append(steps.level)
     assert levels == [2, 2, 1, 1, 1, 0, 0]
 
 
-def test_one_late_frame_starts_the_clean_time_anew() -> None:
+@pytest.mark.parametrize(("late", "level"), [((1, 0), 0), ((1, 1, 0), 1)])
+def test_two_late_frames_together_start_the_clean_time_anew(late: tuple[int, ...], level: int) -> None:
     clock, steps = ladder()
-    admit(clock, steps, BUDGET + 1)
+    judge(clock, steps, 1, 1, 1)
     clock.advance(2 * NANOSECONDS)
-    admit(clock, steps, BUDGET + 1)
+    judge(clock, steps, *late)
     clock.advance(2 * NANOSECONDS)
-    admit(clock, steps, BUDGET)
-    assert steps.level == 2
+    judge(clock, steps, 0)
+    assert steps.level == level
+
+
+def test_it_counts_the_frames_for_which_work_was_left_out() -> None:
+    clock, steps = ladder()
+    judge(clock, steps, *(1,) * 6, 0, 0)
+    assert steps.frames == {"enhance": 6, "occlusion": 3, "refine": 0}
 
 
 def test_the_switch_interval_comes_back_after_the_last_graph() -> None:

@@ -1,0 +1,159 @@
+"""What is in front of a face stays in front of the new one: a hand, hair, glasses, a microphone.
+
+A network looks at an upright crop of each face and says where something else is before it. What it says is
+remembered in that crop, which moves with the face, and cut out of the new face before that is blended in.
+
+What is cut out shows the camera's own pixels, so a network that errs would show the real face. Therefore no
+more than a share of the new face is ever cut out, and of a face that seems to be covered almost wholly,
+nothing is: it is drawn over whole. A face that is doubtful in itself is not swapped at all, but covered.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import Protocol
+
+import numpy as np
+
+from livefusion.blend.occlusion_crop import crop_of
+from livefusion.core.face import FaceTrack
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Affine
+from livefusion.core.patch import Patch
+from livefusion.devices.device import Device, Stream
+from livefusion.inference.network import BoundNetwork, Loaded
+from livefusion.ops.registry import NV12_WARP_NORM, OCCLUDE, OCCLUSION_TRACK
+
+MOST_TRACKS = 16
+"""State is kept for so many tracks; the one that was looked at least recently makes room."""
+RISE_S, FALL_S = 0.02, 0.06
+"""Time constants: what comes before a face must be there at once; where it leaves, the real face shows for as
+long as that is not noticed."""
+BAND = 0.12
+"""Changes of the network's answer up to this are flicker."""
+LONGEST_GAP_S = 0.5
+"""A track that was not looked at for longer begins afresh."""
+
+_AT_ONCE = (1.0, 1.0, 0.0)
+
+
+class CropNetwork(Loaded, Protocol):
+    """The network, which has an input ``image`` (1, 3, S, S) and an output ``occlusion`` (1, 1, S, S)."""
+
+    def shape_of(self, tensor: str) -> tuple[int, ...]:
+        """The shape of an input or output."""
+        ...
+
+
+class Occlusion:
+    """Finds what is in front of faces and keeps it there. Used on one thread and one stream.
+
+    ``load`` gives the network when it is needed first; there are buffers for ``faces`` a frame.
+    """
+
+    def __init__(self, device: Device, load: Callable[[], CropNetwork], faces: int = 1) -> None:
+        self._device = device
+        self._load = load
+        self._faces = faces
+        self._session: CropNetwork | None = None
+        self._network: BoundNetwork | None = None
+        self._tracks: OrderedDict[int, _Belief] = OrderedDict()
+        self._looked: dict[int, tuple[int, Affine]] = {}
+        self._seconds = 0.0
+
+    def warm_up(self, stream: Stream) -> None:
+        """Load the network and run it once, so that the first frame has not to wait."""
+        network = self._bound(self._faces)
+        self._device.prepare(NV12_WARP_NORM, OCCLUSION_TRACK, OCCLUDE)
+        self._device.copy(network.image, np.zeros(network.image.shape, network.image.dtype), stream)
+        network.launch(stream, network.count)
+        stream.synchronize()
+
+    def look(self, frame: Frame, tracks: Sequence[FaceTrack], stream: Stream) -> None:
+        """Look at the faces of a frame, before anything is drawn on it: a new face may reach into others."""
+        crops = {track.id: track.landmarks for track in tracks if track.landmarks is not None}
+        self._looked, self._seconds = {}, frame.ts.seconds
+        if not crops:
+            return
+        network = self._bound(len(crops))
+        side = network.image.shape[-1]
+        maps = [crop_of(landmarks, side) for landmarks in crops.values()]
+        arguments = {
+            "luma": frame.buffer.luma,
+            "chroma": frame.buffer.chroma,
+            "matrices": maps,
+            "color": frame.color,
+            "scale": 1 / 255,
+            "out": network.image[: len(maps)],
+        }
+        self._device.launch(NV12_WARP_NORM, arguments, stream)
+        network.launch(stream, len(maps))
+        self._looked = {number: (index, maps[index]) for index, number in enumerate(crops)}
+
+    def keep(self, patch: Patch, track: FaceTrack, most: float, stream: Stream) -> None:
+        """Cut out of a new face what is in front of it, up to the share ``most``; its alpha is changed.
+
+        Does nothing for a track that was not looked at in this frame.
+        """
+        looked = self._looked.get(track.id)
+        if looked is None or self._network is None:
+            return
+        index, to_crop = looked
+        belief = self._belief(track.id, stream)
+        rise, fall, band = belief.speed(self._seconds)
+        # From the pixels of the patch, which begin at its region.
+        place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
+        state = {"cover": belief.cover, "share": belief.share, "patch": patch.pixels, "to_crop": place}
+        now = {"found": self._network.kept("occlusion", index)[0, 0], "belief": belief.belief}
+        stream.wait(patch.ready)
+        self._device.launch(OCCLUSION_TRACK, state | now | {"rise": rise, "fall": fall, "band": band}, stream)
+        self._device.launch(OCCLUDE, state | {"most": most}, stream)
+
+    def reset(self) -> None:
+        """Forget what was before the faces: the picture has jumped."""
+        for belief in self._tracks.values():
+            belief.seconds = None
+
+    def _bound(self, faces: int) -> BoundNetwork:
+        """The network with buffers for so many faces."""
+        if self._network is None or self._network.count < faces:
+            session = self._session = self._session or self._load()
+            image, found = session.shape_of("image"), session.shape_of("occlusion")
+            self._network = BoundNetwork(
+                self._device,
+                session,
+                "face_occluder",
+                image,
+                {"occlusion": found},
+                count=max(faces, self._faces),
+                to_host=False,
+            )
+        return self._network
+
+    def _belief(self, track_id: int, stream: Stream) -> "_Belief":
+        assert self._network is not None, "it has looked"
+        side = self._network.image.shape[-1]
+        belief = self._tracks.pop(track_id, None) or _Belief(self._device, side, stream)
+        self._tracks[track_id] = belief
+        while len(self._tracks) > MOST_TRACKS:
+            self._tracks.popitem(last=False)
+        return belief
+
+
+class _Belief:
+    """What is believed to be before one face, at media time ``seconds``; None if that no longer holds."""
+
+    def __init__(self, device: Device, side: int, stream: Stream) -> None:
+        self.seconds: float | None = None
+        self.belief = device.empty((side, side), np.float32)
+        self.cover = device.empty((side, side), np.uint8)
+        self.share = device.empty((1,), np.float32)
+        device.copy(self.belief, np.zeros((side, side), np.float32), stream)
+
+    def speed(self, seconds: float) -> tuple[float, float, float]:
+        """``rise``, ``fall`` and ``band`` of ``occlusion_track`` for a frame at this time."""
+        before, self.seconds = self.seconds, seconds
+        if before is None or not 0 <= seconds - before <= LONGEST_GAP_S:
+            return _AT_ONCE
+        passed = seconds - before
+        return 1 - exp(-passed / RISE_S), 1 - exp(-passed / FALL_S), BAND
