@@ -1,11 +1,13 @@
 """What is in front of a face: one pass over the crop, and one over the patch where anything is there."""
 
+import math
+
 import cv2
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from livefusion.core.geometry import Affine
+from livefusion.core.geometry import Affine, Box, Size
 from livefusion.ops.cpu.scratch import Plane, scratch
 from livefusion.ops.cpu.signature import READ_2D, READ_3D, READ_FLOATS_2D, WRITE_2D, WRITE_3D
 from livefusion.ops.reference.occlusion import ALL, NONE, credit
@@ -38,11 +40,30 @@ def occlude(*, cover: Plane, share: Floats, to_crop: Affine, most: float, patch:
     trust = credit(float(share[0]), most)
     if trust == 0 or share[0] == 0:
         return
-    height, width = patch.shape[:2]
+    columns, rows = _hidden_part(cover, to_crop, patch)
+    width, height = columns.stop - columns.start, rows.stop - rows.start
+    if width <= 0 or height <= 0:
+        return
     sampled = scratch("occlude", height, width)
-    size = (width, height)
-    cv2.warpAffine(cover, to_crop.matrix, size, sampled, flags=_FLAGS, borderMode=cv2.BORDER_REPLICATE)
-    _cut(patch, sampled, trust)
+    forth = to_crop.after(Affine([[1, 0, columns.start], [0, 1, rows.start]])).matrix
+    cv2.warpAffine(cover, forth, (width, height), sampled, flags=_FLAGS, borderMode=cv2.BORDER_REPLICATE)
+    _cut(patch[rows, columns], sampled, trust)
+
+
+def _hidden_part(cover: Plane, to_crop: Affine, patch: Plane) -> tuple[slice, slice]:
+    """Columns and rows of the patch beyond which nothing is hidden: mostly a small part of it."""
+    x, y, width, height = cv2.boundingRect(cv2.compare(cover, NONE, cv2.CMP_GT))
+    # Up to the next sample of the crop that hides nothing, or to infinity where the border is replicated.
+    far = 4.0 * sum(patch.shape[:2]) * max(1.0, float(np.abs(to_crop.matrix).max()))
+    left, top = x - 1 if x > 0 else -far, y - 1 if y > 0 else -far
+    right = x + width if x + width < cover.shape[1] else far
+    bottom = y + height if y + height < cover.shape[0] else far
+    corners = np.array([[left, top], [right, top], [left, bottom], [right, bottom]])
+    box = Box.around(to_crop.inverse()(corners)).clipped(Size(patch.shape[1], patch.shape[0]))
+    return (
+        slice(math.floor(box.x), math.ceil(box.right)),
+        slice(math.floor(box.y), math.ceil(box.bottom)),
+    )
 
 
 @njit(
