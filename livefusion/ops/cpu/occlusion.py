@@ -52,7 +52,7 @@ def occlude(*, cover: Plane, share: Floats, to_crop: Affine, most: float, patch:
 
 def _hidden_part(cover: Plane, to_crop: Affine, patch: Plane) -> tuple[slice, slice]:
     """Columns and rows of the patch beyond which nothing is hidden: mostly a small part of it."""
-    x, y, width, height = cv2.boundingRect(cv2.compare(cover, NONE, cv2.CMP_GT))
+    x, y, width, height = cv2.boundingRect((cover > NONE).view(np.uint8))
     # Up to the next sample of the crop that hides nothing, or to infinity where the border is replicated.
     far = 4.0 * sum(patch.shape[:2]) * max(1.0, float(np.abs(to_crop.matrix).max()))
     left, top = x - 1 if x > 0 else -far, y - 1 if y > 0 else -far
@@ -94,7 +94,7 @@ def _track(  # noqa: PLR0917 numba takes no keyword-only arguments
             target = min(max(old, now - band), now + band)
             old += (target - old) * (rise if target > old else fall)
             belief[row, column] = old
-            level = np.int64(np.float32(255) * old + np.float32(0.5))
+            level = int(np.float32(255) * old + np.float32(0.5))
             cover[row, column] = np.uint8(level)
             i, j = int(np.floor(back[1, 0] * column + y)), int(np.floor(back[0, 0] * column + x))
             if 0 <= i < height and 0 <= j < width:
@@ -110,7 +110,7 @@ def _cut(patch: Plane, sampled: Plane, trust: float) -> None:
     slope, half = np.float32(trust / _RAMP), np.float32(0.5)
     for row in range(patch.shape[0]):
         for column in range(patch.shape[1]):
-            level = np.int32(sampled[row, column]) - NONE
+            level = int(sampled[row, column]) - NONE
             if level > 0:
                 keep = np.float32(1) - slope * np.float32(min(level, _RAMP))
                 patch[row, column, 3] = np.uint8(np.float32(patch[row, column, 3]) * keep + half)
