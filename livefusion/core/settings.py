@@ -74,8 +74,12 @@ class FaceSettings(Snapshot):
 class SwapSettings(Snapshot):
     """How the new face is made."""
 
-    shape: Annotated[float, Field(ge=0, le=1)] = 0.7
+    shape: Annotated[float, Field(ge=0, le=1)] = 0.9
     """How much of the new face's shape is taken, not only its skin; 0 for a painted face unless it is set."""
+    mouth: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How much of the new face's lips is taken; 0 leaves the performer's own."""
+    eyes: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How much of the new face's lids is taken; 0 leaves the performer's own."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
     relight: Annotated[float, Field(ge=0, le=1)] = 0.8

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livefusion.swap.mesh.canonical import INNER_LIPS, LEFT_EYE, OVAL, RIGHT_EYE, canonical_mesh
+from livefusion.swap.mesh.canonical import (
+    CHIN,
+    INNER_LIPS,
+    LEFT_EYE,
+    OUTER_LIPS,
+    OVAL,
+    RIGHT_EYE,
+    canonical_mesh,
+)
 from livefusion.swap.mesh.shape import SourceShape, fit_pose, mix_falloff, vertex_normals
 
 pytestmark = pytest.mark.unit
@@ -37,9 +45,15 @@ def test_a_similarity_is_found_again(
 def test_expression_and_gaze_stay_the_performers() -> None:
     falloff = mix_falloff()[:, 0]
     assert falloff[list(INNER_LIPS)].max() == 0
-    assert falloff[list(LEFT_EYE + RIGHT_EYE)].max() < 0.5
-    assert 0.25 < falloff[list(OVAL)].min() <= falloff[list(OVAL)].max() < 0.301
+    assert falloff[list(LEFT_EYE + RIGHT_EYE)].max() == 0
+    assert 0.08 < falloff[list(OVAL)].min() <= falloff[list(OVAL)].max() < 0.301
+
+
+def test_brows_and_nose_are_the_sources() -> None:
+    falloff = mix_falloff()[:, 0]
     assert falloff.max() == 1
+    assert falloff[[105, 66, 107, 334, 296, 336, 168, 197]].min() > 0.95
+    assert falloff[CHIN] < falloff[[117, 346]].min()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
@@ -67,7 +81,26 @@ def test_weight_follows_the_view(posed: Posed) -> None:
     assert frontal[[4, 50, 280]].min() == 1
     assert sorted(turned[[234, 454]] > 0.9) == [False, True]
     assert turned[[234, 454]].min() == 0
-    assert frontal[list(INNER_LIPS)].max() == 0
+    assert 0 < frontal[list(INNER_LIPS)].max() < 1  # the mouth opens without a hard seam
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gone", "kept"),
+    [
+        ({"mouth": 0.0}, (*INNER_LIPS, *OUTER_LIPS), (*LEFT_EYE, *RIGHT_EYE, 50, 334, 4)),
+        ({"eyes": 0.0}, (*LEFT_EYE, *RIGHT_EYE), (*OUTER_LIPS, 50, 334, 4)),
+    ],
+)
+def test_lips_and_lids_may_stay_the_performers(
+    posed: Posed, wanted: dict[str, float], gone: tuple[int, ...], kept: tuple[int, ...]
+) -> None:
+    shape = SourceShape(canonical_mesh().vertices)
+    _, whole = shape.onto(posed(), 0.5)
+    _, weight = shape.onto(posed(), 0.5, **wanted)
+    _, half = shape.onto(posed(), 0.5, **dict.fromkeys(wanted, 0.5))
+    assert weight[list(gone)].max() == 0
+    np.testing.assert_allclose(half[list(gone)], whole[list(gone)] / 2, atol=1e-6)
+    np.testing.assert_array_equal(weight[list(kept)], whole[list(kept)])
 
 
 def test_normals_point_out_of_the_face() -> None:

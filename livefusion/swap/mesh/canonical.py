@@ -44,6 +44,8 @@ FEATURES = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 61, 291, 17,
 OUTER_EYE_CORNERS = (33, 263)
 FOREHEAD_TOP = 10
 NOSE_TIP = 1
+NOSE_BASE = 164
+"""Between nose and upper lip."""
 CHEEK_SIDES = (234, 454)
 
 

@@ -110,7 +110,7 @@ class MeshEngine:
         if track.landmarks is None:
             raise GraphError(f"track {track.id} cannot be swapped without landmarks")
         prepared = self._find(identity)
-        mesh, weight = prepared.shape.onto(track.landmarks, settings.shape)
+        mesh, weight = prepared.shape.onto(track.landmarks, settings.shape, settings.mouth, settings.eyes)
         shown = mesh[prepared.corners]
         box = Box.around(shown)
         region = Region.covering(box, frame.size)

@@ -1,5 +1,6 @@
 """Whose shape the new face has: the source's mesh, posed onto the performer's and mixed into it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,7 +10,9 @@ import numpy.typing as npt
 from livefusion.swap.mesh.canonical import (
     INNER_LIPS,
     LEFT_EYE,
+    NOSE_BASE,
     OUTER_EYE_CORNERS,
+    OUTER_LIPS,
     OVAL,
     RIGHT_EYE,
     RIGID,
@@ -20,14 +23,22 @@ from livefusion.swap.mesh.canonical import (
 
 Doubles = npt.NDArray[np.float64]
 
-# In units of the distance between the outer eye corners: (full stop of the mix, width of its return).
+# In units of the distance between the outer eye corners: (full stop of the mix, width of its return), from
+# the middle of the mouth and from the lids.
 _MOUTH_REACH = (0.25, 0.35)
-_EYE_REACH = (0.10, 0.20)
+_EYE_REACH = (0.02, 0.12)
+_JAW_SHARE, _JAW_REACH = 0.3, 0.1
+"""Below the nose shape tells recognisers next to nothing, and moves with every word."""
 _OVAL_SHARE = 0.3
 """At the outline most of the performer's shape stays: neck and hair are the performer's."""
 _OVAL_REACH = 0.15
 # A vertex whose normal has this much of it towards the viewer starts to show, and shows fully.
 _FACING = (0.18, 0.55)
+# Where `mouth` and `eyes` act, from lips and lids: (fully, width of the return).
+_LIPS_REACH = (0.03, 0.12)
+_LIDS_REACH = (0.06, 0.08)
+_LIP_EDGE = 0.5
+"""Weight on the inner edge of the lips: the mouth opens there into the performer's own."""
 _NORMAL_ROUNDS = 8
 _INNER_LIPS, _RIGID = list(INNER_LIPS), np.array(RIGID)
 
@@ -85,18 +96,45 @@ def _determinant(matrix: Doubles) -> float:
 def mix_falloff() -> Floats:
     """(468, 1) share of the source's shape that each vertex takes.
 
-    0 round mouth and eyes, so that expression and gaze stay the performer's, and little at the outline.
+    0 on mouth and lids, so that expression and gaze stay the performer's, and little at jaw and outline.
+    Brows, nose and what lies between them are the source's: there a face is told from others.
     """
-    points = canonical_mesh().vertices
-    unit = float(np.linalg.norm(points[OUTER_EYE_CORNERS[0]] - points[OUTER_EYE_CORNERS[1]]))
-    share = np.ones(VERTEX_COUNT)
-    for ring, (still, width) in ((INNER_LIPS, _MOUTH_REACH), (LEFT_EYE, _EYE_REACH), (RIGHT_EYE, _EYE_REACH)):
-        distance = np.linalg.norm((points - points[list(ring)].mean(axis=0))[:, :2], axis=1) / unit
-        share = np.minimum(share, np.clip((distance - still) / width, 0, 1))
-    outline = points[list(OVAL)]
-    distance = np.linalg.norm(points[:, None] - outline[None], axis=2).min(axis=1) / unit
-    share *= _OVAL_SHARE + (1 - _OVAL_SHARE) * np.clip(distance / _OVAL_REACH, 0, 1)
+    points = _in_eye_distances()
+    from_mouth = np.linalg.norm((points - points[_INNER_LIPS].mean(axis=0))[:, :2], axis=1)
+    share = np.clip((from_mouth - _MOUTH_REACH[0]) / _MOUTH_REACH[1], 0, 1)
+    for ring in (LEFT_EYE, RIGHT_EYE):
+        share = np.minimum(
+            share, np.clip((_distance(points[:, :2], ring) - _EYE_REACH[0]) / _EYE_REACH[1], 0, 1)
+        )
+    below = np.clip((points[:, 1] - points[NOSE_BASE, 1]) / _JAW_REACH, 0, 1)
+    share *= 1 - (1 - _JAW_SHARE) * below
+    share *= _OVAL_SHARE + (1 - _OVAL_SHARE) * np.clip(_distance(points, OVAL) / _OVAL_REACH, 0, 1)
     return share.astype(np.float32)[:, None]
+
+
+@cache
+def near_mouth() -> Floats:
+    """(468,) in [0, 1]: 1 on the lips and softly 0 round them."""
+    distance = _distance(_in_eye_distances()[:, :2], (*OUTER_LIPS, *INNER_LIPS))
+    return np.asarray(1 - np.clip((distance - _LIPS_REACH[0]) / _LIPS_REACH[1], 0, 1), np.float32)
+
+
+@cache
+def near_eyes() -> Floats:
+    """(468,) in [0, 1]: 1 on the lids and softly 0 below the brows."""
+    distance = _distance(_in_eye_distances()[:, :2], (*LEFT_EYE, *RIGHT_EYE))
+    return np.asarray(1 - np.clip((distance - _LIDS_REACH[0]) / _LIDS_REACH[1], 0, 1), np.float32)
+
+
+def _in_eye_distances() -> Floats:
+    """The canonical vertices in units of the distance between the outer eye corners."""
+    points = canonical_mesh().vertices
+    return points / np.linalg.norm(points[OUTER_EYE_CORNERS[0]] - points[OUTER_EYE_CORNERS[1]])
+
+
+def _distance(points: Floats, ring: Sequence[int]) -> Floats:
+    """(468,): how far each vertex is from the nearest of a ring."""
+    return np.asarray(np.linalg.norm(points[:, None] - points[list(ring)][None], axis=2).min(axis=1))
 
 
 def vertex_normals(points: npt.NDArray[np.floating]) -> Floats:
@@ -137,12 +175,14 @@ class SourceShape:
         self._centred = shape - self._fit.origin
         self._normals = broad_normals(shape)
 
-    def onto(self, landmarks: Floats, share: float) -> tuple[Floats, Floats]:
+    def onto(
+        self, landmarks: Floats, share: float, mouth: float = 1.0, eyes: float = 1.0
+    ) -> tuple[Floats, Floats]:
         """The (468, 3) mesh to draw over a performer's (≥468, 3) landmarks, and its vertices' (468,) weights.
 
-        ``share`` in [0, 1] is how much of the source's shape is taken. The weight falls to 0 where the face
-        turns away from the viewer, so that no hard edge shows at the far side of a turned head, and it is 0
-        on the inner edge of the lips, so that the mouth opens into the performer's own without a seam.
+        ``share`` in [0, 1] is how much of the source's shape is taken, ``mouth`` and ``eyes`` how much of its
+        lips and of its lids. The weight falls to 0 where the face turns away from the viewer, so that no hard
+        edge shows at the far side of a turned head.
         """
         performer = landmarks[:VERTEX_COUNT]
         pose = self._fit(performer[_RIGID])
@@ -152,5 +192,9 @@ class SourceShape:
         hidden, full = _FACING
         weight = np.minimum(np.maximum((towards - hidden) / (full - hidden), 0), 1)
         weight *= weight * (3 - 2 * weight)
-        weight[_INNER_LIPS] = 0
+        weight[_INNER_LIPS] *= _LIP_EDGE
+        if mouth < 1:
+            weight *= 1 - (1 - mouth) * near_mouth()
+        if eyes < 1:
+            weight *= 1 - (1 - eyes) * near_eyes()
         return mixed.astype(np.float32), weight.astype(np.float32)
