@@ -41,6 +41,7 @@ class Command:
 COMMANDS = (
     Command("demo", "livefusion.cli.demo", "see it work: ten seconds from your camera, or without one"),
     Command("run", "livefusion.cli.run", "change the faces of a camera or a file"),
+    Command("serve", "livefusion.cli.serve", "a page where a browser sends its camera and sees the result"),
     Command("identity", "livefusion.cli.identity", "list, add or revoke the faces to put on"),
     Command("models", "livefusion.cli.models", "list or check the networks that ship with LiveFusion"),
     Command("doctor", "livefusion.cli.doctor", "what this machine has, and what to do about what it lacks"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
+from livefusion.cli.peers import peers_of
 from livefusion.cli.preflight import check_files
 from livefusion.cli.progress import LIVE_INTERVAL, ProgressView
 from livefusion.cli.summary import details, summary, warnings
@@ -13,7 +14,7 @@ from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
 from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.assemble import Parts, Pipeline
 from livefusion.pipeline.identities import IdentityLibrary, is_painted
 from livefusion.provenance.consent import CONSENT_TEXT
 
@@ -31,13 +32,14 @@ def execute(settings: Settings, console: Console) -> None:
     settings = with_consent(settings, library.names(), console)
     if not settings.safety.badge:
         _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")
-    pipeline = Pipeline(settings, library=library)
-    is_complete = False
-    try:
-        _follow(pipeline, library, console)
-        is_complete = True
-    finally:
-        _tell(pipeline.report(), settings, console, is_complete)
+    with peers_of(settings, console) as exchange:
+        pipeline = Pipeline(settings, library=library, parts=Parts(exchange=exchange))
+        is_complete = False
+        try:
+            _follow(pipeline, library, console)
+            is_complete = True
+        finally:
+            _tell(pipeline.report(), settings, console, is_complete)
 
 
 def _tell(report: dict[str, Any], settings: Settings, console: Console, is_complete: bool) -> None:

@@ -31,6 +31,10 @@ NAMED_METAVARS = {
     "size": "WxH",
     "duration": "SECONDS",
     "fps": "FPS",
+    "web.host": "ADDRESS",
+    "web.origins": "URL",
+    "web.ice": "URL",
+    "web.bitrate": "KBIT",
     "report": "FILE.json",
     "trace": "FILE.json",
 }

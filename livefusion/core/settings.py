@@ -101,11 +101,29 @@ class SafetySettings(Snapshot):
     """Write "AI MODIFIED" on every picture; without it, saying so is up to you."""
 
 
+class WebSettings(Snapshot):
+    """How browsers and other programs send and watch by WebRTC."""
+
+    host: str = "127.0.0.1"
+    """Address that webrtc: listens on; 0.0.0.0 lets the network in, and then a proxy should add HTTPS."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 8090
+    """Port that webrtc: listens on; 0 takes a free one."""
+    token: str = ""
+    """What senders and viewers must know; left out, a new one each time, which is shown with the address."""
+    origins: tuple[str, ...] = ()
+    """Another web site whose pages may send and watch here, such as https://example.org."""
+    ice: tuple[str, ...] = ()
+    """A server that helps peers behind routers, such as stun:stun.example.org."""
+    bitrate: Annotated[int, Field(ge=100, le=100_000)] = 8000
+    """Most kbit/s of one picture, sent or received."""
+
+
 class Settings(Snapshot):
     """Everything one run of the graph needs to know."""
 
     input: str = ""
-    """What to read: a file, camera:0, or performer: (a moving face that needs no camera)."""
+    """What to read: a file, camera:0, webrtc: (a browser or a program that sends by WHIP), or performer: (a
+    moving face that needs no camera)."""
     source: str = ""
     """Whose face to put on: a persona or identity by name, a photo, a folder of photos of one person, or a
     painted face; left out, the first persona."""
@@ -114,7 +132,8 @@ class Settings(Snapshot):
     consent: str = ""
     """Who agreed to the use of the face in a photo, and to what: "myself", or "Ana Lima, for my talk"."""
     output: tuple[str, ...] = ()
-    """Where to write: FILE.mp4, FILE.mkv, vcam: or null:; repeat it for several outputs at once."""
+    """Where to write: FILE.mp4, FILE.mkv, vcam:, webrtc: (a page, and WHEP) or null:; repeat it for several
+    outputs at once."""
     device: Device = "auto"
     """What to compute on: auto, cpu, cuda or cuda:N."""
     engine: str = "auto"
@@ -124,7 +143,7 @@ class Settings(Snapshot):
     duration: Annotated[float, Field(gt=0)] | None = None
     """Stop after so many seconds of input."""
     size: PictureSize | None = None
-    """Picture size to ask a camera or the performer for, as WxH."""
+    """Picture size to ask a camera or the performer for, or to announce for webrtc:, as WxH."""
     fps: Annotated[float, Field(gt=0, le=240)] | None = None
     """Frame rate to ask a camera or the performer for."""
     report: Path | None = None
@@ -137,6 +156,8 @@ class Settings(Snapshot):
     """How the new face is made."""
     safety: SafetySettings = SafetySettings()
     """What is shown when a face cannot be swapped."""
+    web: WebSettings = WebSettings()
+    """How browsers and other programs send and watch by WebRTC."""
 
     @property
     def picture_size(self) -> Size | None:

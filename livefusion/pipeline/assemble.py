@@ -22,6 +22,7 @@ from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
+from livefusion.media.webrtc.exchange import Exchange
 from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
@@ -70,7 +71,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Stand-ins for parts that settings would name: for embedding the graph, and for tests."""
+    """Stand-ins for parts that settings would name: for embedding the graph, and for tests.
+
+    ``exchange`` is where peers are met if one of the ends is ``webrtc:``.
+    """
 
     device: Device | None = None
     source: Callable[[Device], PictureSource] | None = None
@@ -78,6 +82,7 @@ class Parts:
     clock: Clock | None = None
     limits: Limits | None = None
     restarts: RestartPolicy | None = None
+    exchange: Exchange | None = None
 
 
 class Pipeline:
@@ -249,7 +254,9 @@ class Pipeline:
         if self._parts.source is not None:
             return self._parts.source
         assert ends is not None
-        return partial(open_source, ends.input, settings=self._settings, pace=pace)
+        return partial(
+            open_source, ends.input, settings=self._settings, pace=pace, exchange=self._parts.exchange
+        )
 
     def _guarded(self, name: str, output: Output) -> SinkGuard:
         return SinkGuard(name, output.make(), self._recovery, self._slates)
@@ -263,7 +270,8 @@ class Pipeline:
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
                 name = _unique(redact(text), outputs)
-                make = partial(make_sink, locator, input_files=ends.input_files)
+                exchange = self._parts.exchange
+                make = partial(make_sink, locator, input_files=ends.input_files, exchange=exchange)
                 outputs[name] = Output(
                     partial(self._make_sink, name, make, output),
                     restart=is_live(locator),

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
+from livefusion.core.errors import GraphError
 from livefusion.core.settings import Pace, Settings
 from livefusion.devices.device import Device
 from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
@@ -22,7 +23,9 @@ from livefusion.media.sources.uri import (
     OutputLocator,
     PerformerLocator,
     VirtualCameraLocator,
+    WebRtcLocator,
 )
+from livefusion.media.webrtc.exchange import Exchange
 from livefusion.runtime.stage import Source
 
 STALL_SECONDS = Fraction(1)
@@ -79,8 +82,17 @@ class Ends:
         return (self.input.path,) if isinstance(self.input, FileLocator) else ()
 
 
-def open_source(locator: InputLocator, device: Device, settings: Settings, pace: Pace) -> PictureSource:
-    """The source behind INPUT, not opened yet. ``InputError`` if its options are wrong."""
+def open_source(
+    locator: InputLocator,
+    device: Device,
+    settings: Settings,
+    pace: Pace,
+    exchange: Exchange | None = None,
+) -> PictureSource:
+    """The source behind INPUT, not opened yet. ``InputError`` if its options are wrong.
+
+    ``exchange`` is where peers of WebRTC are met.
+    """
     fps = None if settings.fps is None else Fraction(settings.fps).limit_denominator(1001)
     match locator:
         case FileLocator(path):
@@ -99,26 +111,52 @@ def open_source(locator: InputLocator, device: Device, settings: Settings, pace:
                 size=settings.picture_size,
                 fps=fps,
             )
+        case WebRtcLocator():
+            from livefusion.media.webrtc.source import WebRtcSource
+
+            return WebRtcSource(
+                _required(exchange).inlet,
+                device,
+                size=settings.picture_size,
+                fps=fps,
+                duration=settings.duration,
+            )
 
 
 def make_sink(
-    locator: OutputLocator, device: Device, output: OutputFormat, input_files: tuple[Path, ...]
+    locator: OutputLocator,
+    device: Device,
+    output: OutputFormat,
+    input_files: tuple[Path, ...],
+    exchange: Exchange | None = None,
 ) -> PictureSink:
-    """The sink behind OUTPUT, not opened yet."""
+    """The sink behind OUTPUT, not opened yet. ``exchange`` is where peers of WebRTC are met."""
     match locator:
         case FileLocator(path):
             return FileSink(path, device, output, inputs=input_files)
         case VirtualCameraLocator(name):
             return VirtualCameraSink(device, output, camera=name)
+        case WebRtcLocator():
+            from livefusion.media.webrtc.sink import WebRtcSink
+
+            return WebRtcSink(_required(exchange).outlet, device, output)
         case NullLocator():
             return NullSink()
 
 
 def is_live(locator: OutputLocator) -> bool:
     """Whether an output is watched as it comes: it counts on the cadence, and may be opened again."""
-    return isinstance(locator, VirtualCameraLocator)
+    return isinstance(locator, VirtualCameraLocator | WebRtcLocator)
 
 
 def patience_of(locator: OutputLocator) -> Fraction | None:
     """For how long an output may show a picture before it is given it again; None keeps the cadence."""
     return None if is_live(locator) else STALL_SECONDS
+
+
+def _required(exchange: Exchange | None) -> Exchange:
+    if exchange is None:
+        raise GraphError(
+            "webrtc: needs somebody who lets peers in", "give Parts(exchange=…), see server.door"
+        )
+    return exchange

@@ -60,7 +60,7 @@ class FakePipeline:
     errors: list[BaseException]
     document: dict[str, Any]
 
-    def __init__(self, settings: Settings, *, library: Any) -> None:
+    def __init__(self, settings: Settings, *, library: Any, parts: Any = None) -> None:
         self.settings = settings
         self.calls: list[str] = []
         self.made.append(self)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import av
@@ -26,17 +27,33 @@ from livefusion.media.recolor import Recolorer
 _PRESET = "ultrafast"
 _THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
 _QUALITY = 21
+# What a key frame may take of the wire at the ceiling: one of 720p has 75 KB without it, 33 with it.
+_BUFFER_SECONDS = Fraction(1, 8)
 
 
 class X264Encoder:
-    """Constant quality, no look-ahead, no B-frames: each frame gives its packet at once."""
+    """Constant quality, no look-ahead, no B-frames: each frame gives its packet at once.
 
-    def __init__(self, device: Device, *, quality: int = _QUALITY, preset: str = _PRESET) -> None:
+    ``ceiling`` is the most that it may need, in bits a second, with the quality going down where that is not
+    enough. ``keyframe_seconds`` is the longest time between two key frames.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        quality: int = _QUALITY,
+        preset: str = _PRESET,
+        ceiling: int | None = None,
+        keyframe_seconds: int = KEYFRAME_SECONDS,
+    ) -> None:
         self._host = HostPictures(device)
         self._quality = quality
         self._preset = preset
+        self._ceiling = ceiling
+        self._keyframe_seconds = keyframe_seconds
         self._context: Any = None
-        self._keyframes = KeyframeClock()
+        self._keyframes = KeyframeClock(keyframe_seconds)
 
     @property
     def codec(self) -> str:
@@ -57,7 +74,7 @@ class X264Encoder:
         self._fitter = Fitter(output.size)
         self._recolorer = Recolorer(output.color)
         self._picture = _Picture(output)
-        self._keyframes = KeyframeClock()
+        self._keyframes = KeyframeClock(self._keyframe_seconds)
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The one packet of a frame; a key frame if asked for, and at least each second of media time."""
@@ -71,6 +88,18 @@ class X264Encoder:
         packets: list[Any] = self._context.encode(picture)
         assert len(packets) == 1, "an encoder without delay gives a packet for a frame"
         return packets
+
+    def set_ceiling(self, ceiling: int) -> None:
+        """Need no more than so many bits a second from the next frame on, which is a key frame then.
+
+        PyAV lets libx264 take another ceiling only when it is opened.
+        """
+        if ceiling == self._ceiling:
+            return
+        self._ceiling = ceiling
+        if self._context is not None:
+            self._context = self._create_context(self._output)
+            self._keyframes = KeyframeClock(self._keyframe_seconds)
 
     def flush(self) -> Sequence[Any]:
         """The packets that are still inside; there are none."""
@@ -94,8 +123,13 @@ class X264Encoder:
             "bf": "0",
             "forced-idr": "1",
             # Key frames go by media time, not by count: rates vary. This is only x264's own upper bound.
-            "g": str(max(1, round(output.fps)) * KEYFRAME_SECONDS * 4),
+            "g": str(max(1, round(output.fps)) * self._keyframe_seconds * 4),
         }
+        if self._ceiling is not None:
+            context.options |= {
+                "maxrate": str(self._ceiling),
+                "bufsize": str(round(self._ceiling * _BUFFER_SECONDS)),
+            }
         write_color(context, output.color)
         return context
 

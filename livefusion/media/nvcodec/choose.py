@@ -11,12 +11,14 @@ from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
 from livefusion.media.encode.encoder import Encoder
+from livefusion.media.encode.keyframes import KEYFRAME_SECONDS
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.formats import OutputFormat
 from livefusion.media.nvcodec.capabilities import CODECS
 from livefusion.media.nvcodec.codecs import Codecs, open_codecs
 from livefusion.media.nvcodec.decoder import NvdecDecoder
 from livefusion.media.nvcodec.encoder import NvencEncoder
+from livefusion.media.nvcodec.settings import bitrate_for
 
 _log = logging.getLogger(__name__)
 
@@ -46,15 +48,26 @@ class ChosenEncoder:
     """NVENC for pictures of a GPU that has one, else x264; and x264 from where NVENC fails.
 
     ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording. What
-    they were encoded to comes before the first packet of x264, unless it is lost with the GPU.
+    they were encoded to comes before the first packet of x264, unless it is lost with the GPU. ``ceiling`` is
+    the most that it may need, in bits a second; ``keyframe_seconds`` is kept by x264 alone.
     """
 
-    def __init__(self, device: Device, *, codecs: Codecs | None = None, late: int = 0) -> None:
+    def __init__(
+        self,
+        device: Device,
+        *,
+        codecs: Codecs | None = None,
+        late: int = 0,
+        ceiling: int | None = None,
+        keyframe_seconds: int = KEYFRAME_SECONDS,
+    ) -> None:
         self._device = device
         self._codecs = codecs
         self._late = late
+        self._ceiling = ceiling
+        self._keyframe_seconds = keyframe_seconds
         self._output: OutputFormat | None = None
-        self._encoder: Encoder = X264Encoder(device)
+        self._encoder: Encoder = self._x264(device)
         self._rescued: Sequence[Any] = ()
         self._fallbacks: tuple[Fallback, ...] = ()
 
@@ -75,10 +88,10 @@ class ChosenEncoder:
         try:
             codecs = self._codecs or open_codecs(self._device)
             if codecs is None:
-                self._encoder = X264Encoder(self._device)
+                self._encoder = self._x264(self._device)
                 self._encoder.open(output)
                 return
-            nvenc = NvencEncoder(codecs, self._device, late=self._late)
+            nvenc = NvencEncoder(codecs, self._device, late=self._late, bitrate=self._aim(output))
             nvenc.open(output)
             self._encoder = nvenc
         except DeviceError as error:
@@ -104,6 +117,16 @@ class ChosenEncoder:
             self._leave(self._encoder, error.problem, self._output)
             return self._with_rescued(())
 
+    def set_ceiling(self, ceiling: int) -> None:
+        """Need no more than so many bits a second from the next frame on."""
+        self._ceiling = ceiling
+        if isinstance(self._encoder, X264Encoder):
+            self._encoder.set_ceiling(ceiling)
+        elif isinstance(self._encoder, NvencEncoder) and self._output is not None:
+            aim = self._aim(self._output)
+            assert aim is not None
+            self._encoder.set_bitrate(aim)
+
     def close(self) -> None:
         """Close whichever encoder it was."""
         self._encoder.close()
@@ -127,5 +150,12 @@ class ChosenEncoder:
         _log.warning("encoding by x264 on the CPU: %s", reason)
         self._fallbacks = (Fallback("nvenc", "x264", reason),)
         # Nothing is asked of the device, which may be lost: x264 fetches pictures from wherever they lie.
-        self._encoder = X264Encoder(CpuDevice())
+        self._encoder = self._x264(CpuDevice())
         self._encoder.open(output)
+
+    def _aim(self, output: OutputFormat) -> int | None:
+        """What NVENC aims at: what suits the picture, within the ceiling."""
+        return None if self._ceiling is None else min(self._ceiling, bitrate_for(output.size, output.fps))
+
+    def _x264(self, device: Device) -> X264Encoder:
+        return X264Encoder(device, ceiling=self._ceiling, keyframe_seconds=self._keyframe_seconds)

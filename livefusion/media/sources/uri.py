@@ -9,9 +9,9 @@ from livefusion.core.errors import InputError, OutputError, RequestError
 from livefusion.core.words import did_you_mean
 from livefusion.media.sinks.file import SUFFIXES
 
-INPUTS = "a video file, camera:0, camera:/dev/video0 or performer:"
+INPUTS = "a video file, camera:0, camera:/dev/video0, webrtc: or performer:"
 """The inputs there are, for messages."""
-OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam: or null:"
+OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam:, webrtc: or null:"
 """The outputs there are, for messages."""
 
 # One letter before the colon is a Windows drive, not a scheme.
@@ -49,12 +49,17 @@ class VirtualCameraLocator:
 
 
 @dataclass(frozen=True, slots=True)
+class WebRtcLocator:
+    """Whoever comes: as an input who sends by WebRTC, as an output all who watch."""
+
+
+@dataclass(frozen=True, slots=True)
 class NullLocator:
     """Nowhere."""
 
 
-InputLocator = FileLocator | CameraLocator | PerformerLocator
-OutputLocator = FileLocator | VirtualCameraLocator | NullLocator
+InputLocator = FileLocator | CameraLocator | PerformerLocator | WebRtcLocator
+OutputLocator = FileLocator | VirtualCameraLocator | WebRtcLocator | NullLocator
 
 
 def parse_input(text: str) -> InputLocator:
@@ -69,9 +74,10 @@ def parse_input(text: str) -> InputLocator:
             return CameraLocator(rest or "0")
         case "performer":
             return PerformerLocator(rest)
-    raise InputError(
-        f"there is no input of the kind {scheme}", _hint(scheme, ("camera:", "performer:"), INPUTS)
-    )
+        case "webrtc":
+            return _webrtc(rest, InputError)
+    near = ("camera:", "performer:", "webrtc:")
+    raise InputError(f"there is no input of the kind {scheme}", _hint(scheme, near, INPUTS))
 
 
 def parse_output(text: str) -> OutputLocator:
@@ -85,9 +91,12 @@ def parse_output(text: str) -> OutputLocator:
             return FileLocator(path)
         case "vcam":
             return VirtualCameraLocator(rest)
+        case "webrtc":
+            return _webrtc(rest, OutputError)
         case "null":
             return NullLocator()
-    raise OutputError(f"there is no output of the kind {scheme}", _hint(scheme, ("vcam:", "null:"), OUTPUTS))
+    near = ("vcam:", "webrtc:", "null:")
+    raise OutputError(f"there is no output of the kind {scheme}", _hint(scheme, near, OUTPUTS))
 
 
 def redact(text: str) -> str:
@@ -101,6 +110,12 @@ def _split(text: str) -> tuple[str, str]:
     if match is None or (match["scheme"].lower() not in _SCHEMES and _exists(text)):
         return "", text
     return match["scheme"].lower(), match["rest"]
+
+
+def _webrtc(rest: str, error: type[RequestError]) -> WebRtcLocator:
+    if rest:
+        raise error(f"webrtc: takes nothing behind it, not {rest}", "use --host and --port for the address")
+    return WebRtcLocator()
 
 
 def _hint(scheme: str, near: Sequence[str], known: str) -> str:
@@ -127,4 +142,4 @@ def _strip_authority(rest: str) -> str:
     return rest[1:] if re.match(r"/[A-Za-z]:", rest) else rest
 
 
-_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "null"})
+_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "webrtc", "null"})

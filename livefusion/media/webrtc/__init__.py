@@ -1,0 +1,1 @@
+"""WebRTC: peers that send us their picture and peers that watch ours. Only this package imports aiortc."""

@@ -1,0 +1,189 @@
+"""Everything that leans on names inside aiortc 1.16 which it does not promise: one place, and each with why.
+
+A test looks every name up; when one is gone, that test says so before a stream does.
+"""
+
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from aiortc import RTCRtpReceiver, RTCRtpSender
+from aiortc.codecs import CODECS
+from aiortc.rtcrtpparameters import RTCRtcpFeedback, RTCRtpCodecCapability, RTCRtpCodecParameters
+from aiortc.rtp import (
+    RTCP_PSFB_APP,
+    RtcpPsfbPacket,
+    RtcpRrPacket,
+    RtcpSrPacket,
+    pack_remb_fci,
+)
+
+from livefusion.core.errors import MachineError
+
+# Constrained baseline first: it is what x264's ultrafast makes and what every browser has. Main and the two
+# High profiles are what OBS, phones and FFmpeg really send; the decoder copes with all of them.
+PROFILES = ("42e01f", "42001f", "4d001f", "640c1f", "64001f")
+
+_FIRST_PAYLOAD_TYPE = 110
+_FEEDBACK = (("nack", None), ("nack", "pli"), ("ccm", "fir"), ("goog-remb", None))
+_lock = threading.Lock()
+
+RECEIVER_NAMES = (
+    "_RTCRtpReceiver__jitter_buffer",
+    "_RTCRtpReceiver__decoder_queue",
+    "_RTCRtpReceiver__remote_bitrate_estimator",
+    "_RTCRtpReceiver__nack_generator",
+    "_RTCRtpReceiver__remote_streams",
+    "_RTCRtpReceiver__rtx_ssrc",
+    "_RTCRtpReceiver__rtcp_ssrc",
+    "_enabled",
+    "_send_rtcp",
+    "_send_rtcp_nack",
+    "_send_rtcp_pli",
+)
+"""What of a receiver is read or replaced here."""
+SENDER_NAMES = ("_send_keyframe", "_handle_rtcp_packet", "_ssrc")
+"""What of a sender is replaced here."""
+
+
+def h264_preferences() -> list[RTCRtpCodecCapability]:
+    """H.264 in every profile, and retransmission, for ``setCodecPreferences``.
+
+    Why: aiortc knows two baseline profiles, and an offer of Main or High alone fails. Its table of codecs is
+    the only way to tell it more. Preferences only count before the remote description is set.
+    """
+    _add_profiles()
+    wanted = [
+        RTCRtpCodecCapability(mimeType=codec.mimeType, clockRate=codec.clockRate, parameters=codec.parameters)
+        for profile in PROFILES
+        for codec in CODECS["video"]
+        if codec.parameters.get("profile-level-id") == profile
+    ]
+    return [*wanted, RTCRtpCodecCapability(mimeType="video/rtx", clockRate=90_000)]
+
+
+def _add_profiles() -> None:
+    with _lock:
+        known = {codec.parameters.get("profile-level-id") for codec in CODECS["video"]}
+        number = _FIRST_PAYLOAD_TYPE
+        for profile in PROFILES:
+            if profile in known:
+                continue
+            CODECS["video"] += [
+                RTCRtpCodecParameters(
+                    mimeType="video/H264",
+                    clockRate=90_000,
+                    payloadType=number,
+                    rtcpFeedback=[RTCRtcpFeedback(kind, parameter) for kind, parameter in _FEEDBACK],
+                    parameters={
+                        "level-asymmetry-allowed": "1",
+                        "packetization-mode": "1",
+                        "profile-level-id": profile,
+                    },
+                ),
+                RTCRtpCodecParameters(
+                    mimeType="video/rtx",
+                    clockRate=90_000,
+                    payloadType=number + 1,
+                    parameters={"apt": number},
+                ),
+            ]
+            number += 2
+
+
+class ReceiverHooks:
+    """A receiver of video whose pictures we assemble and decode ourselves.
+
+    Why: its jitter buffer gives a picture one frame too late and blocks for seconds behind a packet that was
+    lost twice; its two queues have no bound; its bitrate estimate starves browsers (4 fps at 720p); and a
+    packet is asked for again only when another one is missing.
+    """
+
+    def __init__(self, receiver: RTCRtpReceiver) -> None:
+        require_names(receiver, RECEIVER_NAMES)
+        self._receiver: Any = receiver
+
+    def replace(self, assembler: Any, feed: Any) -> None:
+        """Put our own parts in place; before the connection is up."""
+        self._set("jitter_buffer", assembler)
+        self._set("decoder_queue", feed)
+        # None is what an audio receiver has: no estimate is made, and `send_limit` tells ours.
+        self._set("remote_bitrate_estimator", None)
+
+    def ignore(self) -> None:
+        """Let what comes be dropped at once, for a track that nobody reads: it would fill memory."""
+        self._receiver._enabled = False
+
+    @property
+    def stream(self) -> int | None:
+        """The SSRC of the media, not of its retransmissions; None before its first packet."""
+        repairs = self._get("rtx_ssrc")
+        return next((ssrc for ssrc in self._get("remote_streams") if ssrc not in repairs), None)
+
+    @property
+    def missing(self) -> list[int]:
+        """Sequence numbers that did not come yet and are worth asking for."""
+        return sorted(self._get("nack_generator").missing)
+
+    def forget_missing(self) -> None:
+        """Ask for none of them again."""
+        self._get("nack_generator").missing.clear()
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Packets of the media that should have come, and that came."""
+        statistics = self._get("remote_streams").get(self.stream)
+        return (0, 0) if statistics is None else (statistics.packets_expected, statistics.packets_received)
+
+    async def ask_again(self, stream: int, missing: list[int]) -> None:
+        """Ask for packets."""
+        await self._receiver._send_rtcp_nack(stream, missing)
+
+    async def ask_key(self, stream: int) -> None:
+        """Ask for a key frame."""
+        await self._receiver._send_rtcp_pli(stream)
+
+    async def send_limit(self, stream: int, bitrate: int) -> None:
+        """Tell the sender how many bits a second it may send (REMB)."""
+        own = self._get("rtcp_ssrc")
+        if own is not None:
+            fci = pack_remb_fci(bitrate, [stream])
+            packet = RtcpPsfbPacket(fmt=RTCP_PSFB_APP, ssrc=own, media_ssrc=0, fci=fci)
+            await self._receiver._send_rtcp(packet)
+
+    def _get(self, name: str) -> Any:
+        return getattr(self._receiver, f"_RTCRtpReceiver__{name}")
+
+    def _set(self, name: str, value: Any) -> None:
+        setattr(self._receiver, f"_RTCRtpReceiver__{name}", value)
+
+
+def hook_sender(sender: RTCRtpSender, on_key: Callable[[], None], on_loss: Callable[[float], None]) -> None:
+    """Have the receiver's wishes told: a key frame (PLI, FIR), and the share of packets it lost, 0…1.
+
+    Why: a sender of packets that are encoded already only sets a flag that it never reads, and keeps the
+    reports of loss to itself.
+    """
+    require_names(sender, SENDER_NAMES)
+    hooked: Any = sender
+    handle: Callable[[Any], Awaitable[None]] = hooked._handle_rtcp_packet
+
+    async def observe(packet: Any) -> None:
+        if isinstance(packet, RtcpRrPacket | RtcpSrPacket):
+            for report in packet.reports:
+                if report.ssrc == hooked._ssrc:
+                    on_loss(report.fraction_lost / 256)
+        await handle(packet)
+
+    hooked._send_keyframe = on_key
+    hooked._handle_rtcp_packet = observe
+
+
+def require_names(part: Any, names: Iterable[str]) -> None:
+    """``MachineError`` if a part of aiortc lacks one of these names."""
+    lacking = [name for name in names if not hasattr(part, name)]
+    if lacking:
+        raise MachineError(
+            f"this aiortc is not one that LiveFusion knows ({type(part).__name__} has no {lacking[0]})",
+            "install aiortc 1.16",
+        )

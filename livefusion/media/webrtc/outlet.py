@@ -1,0 +1,107 @@
+"""Where encoded pictures leave the graph for all who watch: encoded once, however many they are."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+CLOCK_RATE = 90_000
+TIME_BASE = Fraction(1, CLOCK_RATE)
+"""Media time of RTP video."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPicture:
+    """An H.264 access unit (Annex B, parameters before each key frame) and its media time at 90 kHz."""
+
+    data: bytes
+    pts: int
+    is_key: bool
+
+
+Post = Callable[[EncodedPicture], None]
+"""Hands a picture to one viewer; called on the thread of the sink."""
+
+
+class Outlet:
+    """Passes pictures from the encoder to viewers, and the viewers' wishes to the encoder. Thread-safe."""
+
+    def __init__(self, ceiling: int) -> None:
+        self._ceiling = ceiling
+        self._lock = threading.Lock()
+        self._posts: dict[int, Post] = {}
+        self._rates: dict[int, int] = {}
+        self._number = 0
+        self._wants_key = False
+        self.key_requests = 0
+        """Key frames that viewers asked for."""
+
+    @property
+    def ceiling(self) -> int:
+        """Bits a second that are never gone above."""
+        return self._ceiling
+
+    @property
+    def viewers(self) -> int:
+        """How many watch."""
+        return len(self._posts)
+
+    @property
+    def bitrate(self) -> int:
+        """Bits a second that every viewer can take: the smallest of their limits."""
+        with self._lock:
+            return min(self._rates.values(), default=self._ceiling)
+
+    def attach(self, post: Post) -> int:
+        """Somebody watches from the next key frame on, which is asked for; a number to ``detach`` with."""
+        with self._lock:
+            self._number += 1
+            self._posts[self._number] = post
+            self._wants_key = True
+            return self._number
+
+    def detach(self, viewer: int) -> None:
+        """That viewer is gone; nothing if it already was."""
+        with self._lock:
+            self._posts.pop(viewer, None)
+            self._rates.pop(viewer, None)
+
+    def limit(self, viewer: int, bitrate: int) -> None:
+        """That viewer can take so many bits a second."""
+        with self._lock:
+            if viewer in self._posts:
+                self._rates[viewer] = min(bitrate, self._ceiling)
+
+    def request_key(self) -> None:
+        """A viewer cannot go on without a key frame."""
+        with self._lock:
+            self._wants_key = True
+            self.key_requests += 1
+
+    def take_key_request(self) -> bool:
+        """Whether the next picture is to be a key frame; asking takes the wish away."""
+        with self._lock:
+            wanted, self._wants_key = self._wants_key, False
+            return wanted
+
+    def send(self, picture: EncodedPicture) -> None:
+        """Hand a picture to every viewer."""
+        with self._lock:
+            posts = tuple(self._posts.values())
+        for post in posts:
+            post(picture)
+
+
+class Throttle:
+    """Lets the first of several wishes through, and those of the next ``interval_ns`` only after it."""
+
+    def __init__(self, interval_ns: int) -> None:
+        self._interval_ns = interval_ns
+        self._last_ns: int | None = None
+
+    def passes(self, now_ns: int) -> bool:
+        """Whether a wish of now is let through."""
+        if self._last_ns is not None and now_ns - self._last_ns < self._interval_ns:
+            return False
+        self._last_ns = now_ns
+        return True

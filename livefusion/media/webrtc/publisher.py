@@ -1,0 +1,112 @@
+"""A peer that sends us its picture."""
+
+import asyncio
+import logging
+from typing import Any
+
+from aiortc import RTCSessionDescription
+
+from livefusion.core.timing import Clock
+from livefusion.media.webrtc.assemble import CodedPicture, PictureAssembler
+from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
+from livefusion.media.webrtc.compat import ReceiverHooks, h264_preferences
+from livefusion.media.webrtc.connection import Connection
+from livefusion.media.webrtc.decode import DecoderFeed
+from livefusion.media.webrtc.inlet import Inlet
+
+_log = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.03
+"""How often a missing packet is asked for again: a round trip or two, and less than a frame."""
+GIVE_UP_NS = 250_000_000
+"""For how long a missing packet holds the picture back before the next key frame is awaited instead."""
+_KEY_TICKS = 7
+_LIMIT_TICKS = 16
+_LOSS_TICKS = 33
+
+
+class Publisher:
+    """Takes the video of one peer into the inlet. Its sound is left aside. Lives on the event loop."""
+
+    def __init__(self, inlet: Inlet, clock: Clock, ceiling: int, servers: tuple[str, ...] = ()) -> None:
+        self.connection = Connection(servers)
+        self._inlet = inlet
+        self._loop = asyncio.get_running_loop()
+        self._sender = 0
+        self._assembler = PictureAssembler(clock.now_ns)
+        self._feed = DecoderFeed(self._deliver, self._damage)
+        self._backoff = LossBackoff(ceiling)
+        self._meter = LossMeter()
+        self._key_asked = -_KEY_TICKS
+        transceiver = self.connection.peer.addTransceiver("video", direction="recvonly")
+        # Before the offer is read: afterwards they have no effect.
+        transceiver.setCodecPreferences(h264_preferences())
+        self._hooks = ReceiverHooks(transceiver.receiver)
+        self._hooks.replace(self._assembler, self._feed)
+        self.connection.peer.on("track", self._note_track)
+        self._tending: asyncio.Task[None] | None = None
+        self.connection.on_end(self._end)
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Counts, for those who look after it."""
+        expected, received = self._hooks.totals
+        return {
+            "packets_expected": expected,
+            "packets_received": received,
+            "gaps_given_up": self._assembler.skipped,
+            "pictures_dropped": self._feed.dropped,
+            "bitrate_limit": self._backoff.bitrate,
+        }
+
+    async def answer(self, offer: RTCSessionDescription) -> str:
+        """Take the offer of a peer that wants to send; the answer as SDP. It is heard from now on."""
+        answer = await self.connection.answer(offer)
+        self._sender = self._inlet.enter()
+        self._tending = self._loop.create_task(self._tend())
+        return answer
+
+    def _note_track(self, track: Any) -> None:
+        if track.kind == "video":
+            return
+        for transceiver in self.connection.peer.getTransceivers():
+            if transceiver.receiver.track is track:
+                ReceiverHooks(transceiver.receiver).ignore()
+
+    def _deliver(self, picture: Any, coded: CodedPicture) -> None:
+        self._inlet.put(self._sender, picture, coded.rtp_time, coded.arrived_ns)
+
+    def _damage(self) -> None:
+        """From any thread: nothing can be decoded until the next key frame."""
+        self._loop.call_soon_threadsafe(self._assembler.damage)
+
+    def _end(self) -> None:
+        if self._tending is not None:
+            self._tending.cancel()
+        self._inlet.leave(self._sender)
+
+    async def _tend(self) -> None:
+        """Ask again for what is missing, and give it up in time; tell the sender how much it may send."""
+        tick = 0
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            stream = self._hooks.stream
+            if stream is None:
+                continue
+            tick += 1
+            await self._mend(stream, tick)
+            if tick % _LOSS_TICKS == 0:
+                self._backoff.report(self._meter.take(*self._hooks.totals))
+            if tick % _LIMIT_TICKS == 1:
+                await self._hooks.send_limit(stream, self._backoff.bitrate)
+
+    async def _mend(self, stream: int, tick: int) -> None:
+        if self._assembler.blocked_ns > GIVE_UP_NS:
+            self._assembler.give_up()
+            self._hooks.forget_missing()
+        elif missing := self._hooks.missing:
+            await self._hooks.ask_again(stream, missing)
+        # Asked for again because the request, or the key frame itself, may be lost as well.
+        if self._assembler.wants_key and tick - self._key_asked >= _KEY_TICKS:
+            self._key_asked = tick
+            await self._hooks.ask_key(stream)

@@ -1,0 +1,104 @@
+"""A peer that watches our picture."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import av
+from aiortc import MediaStreamTrack, RTCSessionDescription
+
+from livefusion.core.timing import Clock
+from livefusion.media.webrtc.bitrate import LossBackoff
+from livefusion.media.webrtc.compat import h264_preferences, hook_sender
+from livefusion.media.webrtc.connection import Connection
+from livefusion.media.webrtc.outlet import TIME_BASE, EncodedPicture, Outlet, Throttle
+
+WAITING = 8
+"""Pictures that may wait for a viewer's connection; then it goes on with the next key frame."""
+_KEY_INTERVAL_NS = 100_000_000
+"""Key frames are made no more often than this, however many viewers ask."""
+
+
+class PictureTrack(MediaStreamTrack):
+    """Encoded pictures as a track. A viewer that does not keep up gets nothing until the next key frame."""
+
+    kind = "video"
+
+    def __init__(self, want_key: Callable[[], None]) -> None:
+        super().__init__()
+        self._want_key = want_key
+        # Not _waiting: aiortc's own base has one of that name.
+        self._pictures: asyncio.Queue[EncodedPicture] = asyncio.Queue()
+        self._needs_key = True
+        self.dropped = 0
+
+    def put(self, picture: EncodedPicture) -> None:
+        """Take a picture; on the event loop."""
+        if self._pictures.qsize() >= WAITING:
+            while not self._pictures.empty():
+                self._pictures.get_nowait()
+                self.dropped += 1
+            self._needs_key = True
+        if self._needs_key and not picture.is_key:
+            self.dropped += 1
+            self._want_key()
+            return
+        self._needs_key = False
+        self._pictures.put_nowait(picture)
+
+    async def recv(self) -> Any:
+        """The next picture as ``av.Packet``, waiting for it."""
+        picture = await self._pictures.get()
+        packet = av.Packet(picture.data)
+        packet.pts, packet.time_base = picture.pts, TIME_BASE
+        return packet
+
+
+class Viewer:
+    """Sends what the outlet gives to one peer. Lives on the event loop."""
+
+    def __init__(self, outlet: Outlet, clock: Clock, servers: tuple[str, ...] = ()) -> None:
+        self.connection = Connection(servers)
+        self._outlet = outlet
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._number = 0
+        self._backoff = LossBackoff(outlet.ceiling)
+        self._throttle = Throttle(_KEY_INTERVAL_NS)
+        self.track = PictureTrack(self._want_key)
+        sender = self.connection.peer.addTrack(self.track)
+        (transceiver,) = self.connection.peer.getTransceivers()
+        transceiver.direction = "sendonly"
+        # Before the offer is read: afterwards they have no effect.
+        transceiver.setCodecPreferences(h264_preferences())
+        hook_sender(sender, self._want_key, self._note_loss)
+        self.connection.peer.on("connectionstatechange", self._note_state)
+        self.connection.on_end(self._end)
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Counts, for those who look after it."""
+        return {"pictures_dropped": self.track.dropped, "bitrate_limit": self._backoff.bitrate}
+
+    async def answer(self, offer: RTCSessionDescription) -> str:
+        """Take the offer of a peer that wants to watch; the answer as SDP."""
+        return await self.connection.answer(offer)
+
+    def _note_state(self) -> None:
+        if self.connection.peer.connectionState == "connected" and not self._number:
+            self._number = self._outlet.attach(self._post)
+
+    def _post(self, picture: EncodedPicture) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.track.put, picture)
+
+    def _want_key(self) -> None:
+        if self._throttle.passes(self._clock.now_ns()):
+            self._outlet.request_key()
+
+    def _note_loss(self, lost: float) -> None:
+        self._backoff.report(lost)
+        self._outlet.limit(self._number, self._backoff.bitrate)
+
+    def _end(self) -> None:
+        self._outlet.detach(self._number)

@@ -1,0 +1,48 @@
+"""The web application: page, WHIP, WHEP, and figures of who is there."""
+
+from pathlib import Path
+
+from aiohttp import web
+
+from livefusion.media.webrtc.desk import Desk
+from livefusion.media.webrtc.offer import MAX_BYTES
+from livefusion.server.access import Access
+from livefusion.server.guard import Guard, Handler
+from livefusion.server.whip import Endpoint
+
+PAGE = Path(__file__).parent / "page"
+WHIP, WHEP = "/whip", "/whep"
+"""Where programs and the page post their offers."""
+_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+def make_app(desk: Desk, access: Access) -> web.Application:
+    """The application for a desk; it runs on the desk's event loop, and ends its sessions with itself."""
+    files = {f"/{path.name}": path for path in PAGE.iterdir() if path.suffix in _TYPES}
+    files["/"] = PAGE / "index.html"
+    guard = Guard(access, open_paths=files.__contains__)
+    app = web.Application(middlewares=[guard.middleware], client_max_size=MAX_BYTES)
+    Endpoint(desk, "publisher", WHIP).add_to(app.router)
+    Endpoint(desk, "viewer", WHEP).add_to(app.router)
+    for path, file in files.items():
+        app.router.add_get(path, _page(file))
+
+    async def sessions(request: web.Request) -> web.Response:
+        return web.json_response({"sessions": desk.figures(), "ice": list(desk.servers)})
+
+    app.router.add_get("/api/sessions", sessions)
+
+    async def end(app: web.Application) -> None:
+        await desk.close()
+
+    app.on_shutdown.append(end)
+    return app
+
+
+def _page(file: Path) -> Handler:
+    body, kind = file.read_text(encoding="utf-8"), _TYPES[file.suffix]
+
+    async def serve(request: web.Request) -> web.Response:
+        return web.Response(text=body, content_type=kind)
+
+    return serve
