@@ -1,5 +1,6 @@
 """What is known of a face: seen once, followed over time, and whose it shall be."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -70,6 +71,20 @@ class AnalysedFrame(FrameCarrier):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Expression:
+    """How the skin of an identity changes with one expression.
+
+    ``delta`` is (512, 512, 3) int8 RGB, added to the texture at half its size where the expression is at
+    ``strength``, in (0, 1]: as strong as it was when the identity was made. At ``rest``, below that, it shows
+    the texture as it is.
+    """
+
+    delta: npt.NDArray[np.int8]
+    strength: float
+    rest: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Identity:
     """A face that others can be given.
 
@@ -77,7 +92,9 @@ class Identity:
     ``shape`` is (468, 3) float32, the neutral mesh in an arbitrary pose and unit (y down, smaller z nearer);
     ``embedding`` is the (128,) float32 unit vector of SFace or None; ``consent`` is the record kept with a
     real person's face, None for a persona, which belongs to nobody. ``painted`` says that it is paint on the
-    performer's own face; ``coverage`` in [0, 1] is how much of the face below it hides.
+    performer's own face; ``coverage`` in [0, 1] is how much of the face below it hides. ``expressions`` has
+    what is known of them by name; ``views`` is of how many pictures the texture was made, 0 if nobody noted
+    it, and ``seen`` in [0, 1] which share of the face looked at the camera in one of them.
     """
 
     id: str
@@ -88,3 +105,6 @@ class Identity:
     consent: dict[str, Any] | None = field(default=None)
     painted: bool = False
     coverage: float = 1.0
+    expressions: Mapping[str, Expression] = field(default_factory=dict)
+    views: int = 0
+    seen: float = 0.0

@@ -12,14 +12,13 @@ from livefusion.swap.mesh.bake import (
     delight,
     draw_on_texture,
     inside_outline,
-    merge,
     unwrap,
-    weighted_midmean,
 )
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, canonical_mesh
 from livefusion.swap.mesh.identity import bake_identity, mean_shape
 from livefusion.swap.mesh.mask import face_mask, forehead_height
+from livefusion.swap.mesh.merge import merge, weighted_midmean
 from livefusion.swap.mesh.skin import hair_cut
 
 pytestmark = pytest.mark.unit

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Landmarks
-from livefusion.swap.mesh.bake import SourcePhoto, inside_outline, split_light, unwrap, weighted_midmean
+from livefusion.swap.mesh.bake import SourcePhoto, inside_outline, split_light, unwrap
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import FEATURES, OUTER_LIPS, TEXTURE_SIZE, Floats
 from livefusion.swap.mesh.mask import features, smoothstep, soft_hull
+from livefusion.swap.mesh.merge import weighted_midmean
 from livefusion.swap.mesh.skin import skin_likeness
 
 from .age import weather

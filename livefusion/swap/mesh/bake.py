@@ -1,6 +1,5 @@
-"""From photos to a texture: each is unwrapped onto the UV map, its hidden side filled, and views merged."""
+"""From a photo to a texture: unwrapped onto the UV map, its hidden side filled, its light evened."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from livefusion.core.face import Landmarks
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT, Floats, canonical_mesh
-from livefusion.swap.mesh.mask import smoothstep
 from livefusion.swap.mesh.shape import vertex_normals
 
 Rgb = npt.NDArray[np.uint8]
@@ -26,26 +24,30 @@ _TINY = np.float32(1e-6)
 # A texel is taken from the mirrored half when that half looks more towards the camera by this much.
 _MIRROR_MARGIN, _MIRROR_SLOPE = 0.25, 14.0
 _MIRROR_TONE = 0.5
-# Facing below the first counts for nothing in a merge of views.
-_MERGE_FACING = (0.15, 0.6)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourcePhoto:
-    """A photo of one face: ``rgb`` (h, w, 3) uint8 and its (478, 3) ``landmarks`` in pixels of the photo."""
+    """A photo of one face: ``rgb`` (h, w, 3) uint8 and its (478, 3) ``landmarks`` in pixels of the photo.
+
+    ``merit`` above 0 is how sharp it is, relative to the other photos of the person.
+    """
 
     rgb: Rgb
     landmarks: Landmarks
+    merit: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """A photo unwrapped: ``rgb`` (1024, 1024, 3) uint8; ``facing`` (1024, 1024) float32 in [0, 1], 1 where
-    the skin looked straight into the camera; ``shape`` (468, 3) float32, the mesh in photo pixels."""
+    the skin looked straight into the camera; ``shape`` (468, 3) float32, the mesh in photo pixels; ``merit``
+    above 0 says how much detail it has, by resolution and sharpness."""
 
     rgb: Rgb
     facing: Floats
     shape: Floats
+    merit: float = 1.0
 
 
 def unwrap(photo: SourcePhoto) -> View:
@@ -59,23 +61,8 @@ def unwrap(photo: SourcePhoto) -> View:
     )
     flat[~inside_outline()] = flat[inside_outline()].mean(axis=0)  # blurs must not drag the background in
     facing = _facing(points)
-    return View(_fill_from_mirror(flat, facing), facing, points)
-
-
-def merge(views: Sequence[View]) -> Rgb:
-    """One texture of several views: weighted by facing, and from three views on the middle half of it.
-
-    Colours of all views are first brought to the mean tone, so that exposure does not show as patches.
-    """
-    if len(views) == 1:
-        return views[0].rgb
-    stack = _same_tone([view.rgb for view in views])
-    weights = np.stack([smoothstep(view.facing, *_MERGE_FACING) for view in views]) + np.float32(0.02)
-    if len(views) == 2:
-        merged = (stack * weights[..., None]).sum(axis=0) / weights.sum(axis=0)[..., None]
-    else:
-        merged = weighted_midmean(stack, weights)
-    return np.asarray(np.clip(merged + 0.5, 0, 255), np.uint8)
+    merit = photo.merit * min(1.0, float(np.ptp(points[:, 0])) / TEXTURE_SIZE)
+    return View(_fill_from_mirror(flat, facing), facing, points, merit)
 
 
 def delight(rgb: Rgb) -> Rgb:
@@ -97,23 +84,6 @@ def split_light(rgb: Rgb, weight: Floats) -> tuple[Floats, Floats]:
     light = low_pass(lab * inside, _LIGHT_BLUR)
     light /= low_pass(inside, _LIGHT_BLUR)[..., None] + _TINY
     return lab - light, light
-
-
-def weighted_midmean(stack: Floats, weights: Floats) -> Floats:
-    """Per texel and channel of (n, h, w, c), the mean of the middle half of the weight (n, h, w).
-
-    As deaf to outliers as the median, but without its seams where one view takes over from another.
-    """
-    merged = np.empty(stack.shape[1:], np.float32)
-    # Row by row: sorting all at once would take several times the memory of the stack.
-    for row in range(stack.shape[1]):
-        order = np.argsort(stack[:, row], axis=0)
-        values = np.take_along_axis(stack[:, row], order, axis=0)
-        share = np.take_along_axis(np.broadcast_to(weights[:, row, :, None], values.shape), order, axis=0)
-        reached = np.cumsum(share, axis=0) / share.sum(axis=0)
-        counted = np.diff(np.clip(reached, 0.25, 0.75), axis=0, prepend=np.float32(0.25))
-        merged[row] = (values * counted).sum(axis=0) / counted.sum(axis=0)
-    return merged
 
 
 @cache
@@ -171,11 +141,3 @@ def _fill_from_mirror(flat: Rgb, facing: Floats) -> Rgb:
     mirrored += _MIRROR_TONE * (tone - tone[:, ::-1])
     filled = flat * own[..., None] + mirrored * (1 - own[..., None])
     return np.asarray(np.clip(filled + 0.5, 0, 255), np.uint8)
-
-
-def _same_tone(textures: Sequence[Rgb]) -> Floats:
-    """(n, 1024, 1024, 3) float32: the textures, shifted so that all have the mean colour of all."""
-    stack = np.stack(textures).astype(np.float32)
-    means = stack.mean(axis=(1, 2), keepdims=True)
-    stack += means.mean(axis=0) - means
-    return stack
