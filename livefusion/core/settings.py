@@ -82,8 +82,12 @@ class SwapSettings(Snapshot):
     """How much of the new face's lids is taken; 0 leaves the performer's own."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
+    expression: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How much the new face's skin follows the performer's smile; only of a face made from a video."""
     relight: Annotated[float, Field(ge=0, le=1)] = 0.8
     """How much of the scene's light falls on the new face; a painted face has 0.25 unless it is set."""
+    grain: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How much of the camera's grain the new face gets: 1 is as the scene, 0 leaves it clean."""
     match_colour: bool = True
     """Bring the new face to the colours of the old one; off for a painted face unless it is set."""
     occlusion: bool = True

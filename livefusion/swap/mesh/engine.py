@@ -16,9 +16,11 @@ from livefusion.core.geometry import Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Event, Stream
-from livefusion.ops.registry import DRAW_MESH
+from livefusion.ops.registry import DRAW_MESH, MIX_TEXELS
 from livefusion.swap.mesh.canonical import canonical_mesh
 from livefusion.swap.mesh.canvas import PatchMemory, VertexUpload
+from livefusion.swap.mesh.expression import ExpressionReader
+from livefusion.swap.mesh.mimic import Mimic, MixBox, known_of, mix_boxes
 from livefusion.swap.mesh.shape import SourceShape
 from livefusion.swap.mesh.texture import Level, choose_level, to_levels
 from livefusion.swap.mesh.visible import visible_triangles
@@ -40,6 +42,8 @@ class _Prepared:
     triangles: Array
     corners: npt.NDArray[np.int32]
     levels: dict[tuple[Matrix, Range], list[Level]] = field(default_factory=dict)
+    strengths: dict[str, tuple[float, float]] = field(default_factory=dict)
+    changes: dict[tuple[Matrix, Range], list[MixBox | None]] = field(default_factory=dict)
     uploaded: Event | None = None
 
 
@@ -58,6 +62,8 @@ class MeshEngine:
         """Held while something is put on the stream of the textures: faces are prepared on other threads."""
         self._warm: Event | None = None
         self._stream: Stream | None = None
+        self._reader: ExpressionReader | None = None
+        self._mimics: OrderedDict[int, Mimic] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -76,8 +82,15 @@ class MeshEngine:
             SourceShape(identity.shape),
             self._device.empty(triangles.shape, np.int32),
             np.unique(triangles).astype(np.int32),
+            strengths={
+                name: (identity.expressions[name].rest, identity.expressions[name].strength)
+                for name in known_of(identity)
+            },
         )
         with self._uploading:
+            if prepared.strengths and self._reader is None:
+                self._device.prepare(MIX_TEXELS)
+                self._reader = ExpressionReader()
             self._device.copy(prepared.triangles, triangles, self._upload_stream)
             for color in USUAL_COLORS:
                 self._convert(prepared, color)
@@ -120,10 +133,24 @@ class MeshEngine:
         memory.level = choose_level(box.width, memory.level)
         level = self._levels(prepared, frame.color)[memory.level]
         self._wait(prepared, stream)
+        if prepared.strengths:
+            change = prepared.changes[frame.color.matrix, frame.color.range][memory.level]
+            level = self._mimed(prepared, track, settings.expression).level(level, change, stream)
         posed = self._vertices.send(mesh, weight, region, stream)
         pixels = memory.view(region)
         self._draw(posed, prepared.triangles, level, pixels, stream)
         return Patch(region, pixels)
+
+    def _mimed(self, prepared: _Prepared, track: FaceTrack, amount: float) -> Mimic:
+        """What is known of the performer's expression after this frame."""
+        mimic = self._mimics.pop(track.id, None) or Mimic(self._device)
+        self._mimics[track.id] = mimic
+        while len(self._mimics) > MOST_TRACKS:
+            self._mimics.popitem(last=False)
+        assert self._reader is not None, "prepared for"
+        assert track.landmarks is not None, "checked before"
+        mimic.follow(self._reader, track.landmarks, prepared.strengths, amount)
+        return mimic
 
     def _wait(self, prepared: _Prepared, stream: Stream) -> None:
         """Let the one stream that draws wait for what others made, once: waits cost time in each frame."""
@@ -178,6 +205,10 @@ class MeshEngine:
 
     def _convert(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = to_levels(prepared.identity.texture, color, self._device, self._upload_stream)
+        if prepared.strengths:
+            known = [prepared.identity.expressions[name] for name in prepared.strengths]
+            changes = mix_boxes(known, color, self._device, self._upload_stream)
+            prepared.changes[color.matrix, color.range] = changes
         prepared.levels[color.matrix, color.range] = levels
         prepared.uploaded = self._upload_stream.record()
         return levels
