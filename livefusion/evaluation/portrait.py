@@ -8,7 +8,7 @@ from livefusion.core.face import Identity, Landmarks
 from livefusion.evaluation.picture import Rgb
 from livefusion.evaluation.sight import Sight
 from livefusion.media.paths import leads_somewhere
-from livefusion.media.photo import SUFFIXES, list_photos, load_photo
+from livefusion.media.photo import SOURCE_SUFFIXES, SUFFIXES, list_photos, load_photo
 from livefusion.ops.registry import DRAW_MESH
 from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, VERTEX_COUNT, canonical_mesh
 from livefusion.swap.mesh.shape import fit_pose
@@ -24,8 +24,10 @@ def source_views(source: str, identity: Identity, sight: Sight) -> list[View]:
     path = Path(source)
     views: list[View] = []
     if source and leads_somewhere(path):
-        photos = list_photos(path) if path.is_dir() else [path] if path.suffix.lower() in SUFFIXES else []
-        for photo in photos:
+        files = list_photos(path, SOURCE_SUFFIXES) if path.is_dir() else [path]
+        for photo in files:
+            if photo.suffix.lower() not in SUFFIXES:
+                continue
             rgb = load_photo(photo)
             faces = sight.photos.find(rgb)
             if faces and faces[0].landmarks is not None:

@@ -97,6 +97,10 @@ class PhotoFaces:
                 break
         return landmarks_of_photo(self._landmarks, rgb, roi)
 
+    def follow(self, rgb: Photo, near: Landmarks) -> FaceMesh:
+        """The mesh of a face that was at the landmarks ``near`` in the picture before."""
+        return landmarks_of_photo(self._landmarks, rgb, Roi.of_landmarks(near))
+
     def embed(self, rgb: Photo, landmarks: Landmarks) -> Embedding:
         """The (128,) unit embedding of the face with these landmarks."""
         return embed_photo(self._recogniser, rgb, landmarks)

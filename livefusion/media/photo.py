@@ -21,6 +21,15 @@ SUFFIXES = frozenset(
 )
 """File name endings that count as photos in a folder."""
 
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".ts", ".mts", ".m2ts", ".3gp", ".mpg", ".mpeg", ".ogv"}
+)
+"""File name endings that count as videos."""
+SOURCE_SUFFIXES = SUFFIXES | VIDEO_SUFFIXES
+"""Of whatever a face can be made of."""
+_MOVING_PICTURES = 20
+"""A GIF of so many pictures is a video and no photo."""
+
 # Nothing else is tried: of what Pillow can open, EPS runs an interpreter, and others only widen the attack.
 _FORMATS = frozenset({"JPEG", "MPO", "PNG", "WEBP", "BMP", "GIF", "TIFF", "AVIF", "JPEG2000", "PPM"})
 _SIXTEEN_BIT_MODES = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
@@ -68,7 +77,20 @@ def _load(path: Path, convert: "Callable[[Image.Image], npt.NDArray[np.uint8]]")
         raise InputError(f"{path} is damaged ({_first_line(error)})", _REMEDY) from error
 
 
-def list_photos(folder: Path) -> list[Path]:
+def is_video(path: Path) -> bool:
+    """Whether a file is a video by its name; a GIF is one if it has many pictures."""
+    if path.suffix.lower() != ".gif":
+        return path.suffix.lower() in VIDEO_SUFFIXES
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=["GIF"]) as image:
+            return getattr(image, "n_frames", 1) >= _MOVING_PICTURES
+    except (OSError, SyntaxError, ValueError):
+        return False  # ``load_photo`` says what is wrong with it
+
+
+def list_photos(folder: Path, suffixes: frozenset[str] = SUFFIXES) -> list[Path]:
     """The photos of a folder by name; hidden files and other kinds are skipped. ``InputError`` if none."""
     try:
         entries = sorted(folder.iterdir())
@@ -79,7 +101,7 @@ def list_photos(folder: Path) -> list[Path]:
     photos = [
         entry
         for entry in entries
-        if not entry.name.startswith(".") and entry.suffix.lower() in SUFFIXES and entry.is_file()
+        if not entry.name.startswith(".") and entry.suffix.lower() in suffixes and entry.is_file()
     ]
     if not photos:
         raise InputError(f"there is no photo in {folder}", "put JPEG or PNG photos into it")

@@ -1,6 +1,9 @@
 """Whose face to put on: personas, stored identities, photos that are baked on the spot, and painted faces."""
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,29 +14,38 @@ import numpy.typing as npt
 
 from livefusion.core.archive import read_arrays
 from livefusion.core.errors import IdentityError
-from livefusion.core.face import Identity
+from livefusion.core.face import Expression, Identity
 from livefusion.core.words import did_you_mean
-from livefusion.faces.embed import SAME_PERSON
+from livefusion.faces.embed import SAME_PERSON, Embedding
 from livefusion.faces.photo import PhotoFaces
 from livefusion.media.paint import is_marked, may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.media.photo import list_photos, load_photo, load_rgba
-from livefusion.provenance.consent import ConsentRecord, consent_from_text
+from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo, load_rgba
+from livefusion.provenance.consent import ConsentRecord, consent_from_text, write_private
 from livefusion.provenance.store import IdentityStore
 from livefusion.swap.intake import Advice, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
-from livefusion.swap.mesh.identity import bake_identity
+from livefusion.swap.mesh.identity import ExpressionPhotos, bake_identity
 from livefusion.swap.painted import painted_identity
 from livefusion.swap.persona import PersonaLibrary
 from livefusion.swap.template import is_template
+
+FILE_VERSION = 2
+_EXPRESSION, _STRENGTH = "expression_", "strength_"
 
 
 class IdentityLibrary:
     """Every face that can be put on: personas first, then what the user has stored."""
 
-    def __init__(self, personas: PersonaLibrary | None = None, store: IdentityStore | None = None) -> None:
+    def __init__(
+        self,
+        personas: PersonaLibrary | None = None,
+        store: IdentityStore | None = None,
+        tell: Callable[[str], None] = lambda _text: None,
+    ) -> None:
         self._personas = personas or PersonaLibrary()
         self._store = store or IdentityStore()
+        self._tell = tell
         self.advice: tuple[Advice, ...] = ()
         """What could be better about the photos that were baked last."""
 
@@ -44,9 +56,9 @@ class IdentityLibrary:
     def load(self, source: str, consent: str = "", painted: bool = False) -> Identity:
         """The identity that ``-s SOURCE`` means; left empty, the first persona.
 
-        ``consent`` is who agreed, for a photo or a folder of photos; ``painted`` takes a picture as a painted
-        face although it carries no mark. ``IdentityError`` if there is no such name, photo or consent, or a
-        photo or painting cannot be used.
+        ``consent`` is who agreed, for a photo, a video or a folder of them; ``painted`` takes a picture as a
+        painted face although it carries no mark. ``IdentityError`` if there is no such name, photo or
+        consent, or a photo or painting cannot be used.
         """
         personas = self._personas.names()
         if not source or source in personas:
@@ -61,21 +73,26 @@ class IdentityLibrary:
         return self._bake(Path(source).stem, photos, record)
 
     def add(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
-        """Bake photos of one person and store the identity with its consent.
+        """Bake photos and videos of one person and store the identity with its consent.
 
-        ``IdentityError`` if the name is taken, a photo cannot be used, or the disk refuses.
+        ``IdentityError`` if the name is taken, a photo cannot be used, or the disk refuses. Whatever ends it
+        early, Ctrl-C too, leaves nothing of it behind.
         """
         if name in self._personas.names():
             raise IdentityError(f"{name} is the name of a persona", "choose another name")
         self._store.require_free(name)
         identity = self._bake(name, photos, consent)
-        face_file = self._store.create(name, consent)
+        packed = _packed(identity)
         try:
-            _write(face_file, identity)
-        except OSError as error:
-            self._store.remove(name)
-            raise IdentityError(f"cannot write {face_file} ({error.strerror})", "free the disk") from error
+            write_private(self._store.create(name, consent), packed)
+        except BaseException:  # half an identity would be a consent without a face
+            self._discard(name)
+            raise
         return identity
+
+    def _discard(self, name: str) -> None:
+        with suppress(IdentityError):
+            self._store.remove(name)
 
     def remove(self, name: str) -> None:
         """Delete a stored identity with its consent."""
@@ -84,32 +101,60 @@ class IdentityLibrary:
     def _photos(self, source: str) -> list[Path]:
         path = Path(source)
         if leads_somewhere(path):
-            return list_photos(path) if path.is_dir() else [path]
+            return list_photos(path, SOURCE_SUFFIXES) if path.is_dir() else [path]
         hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity or photo {source}", hint)
 
-    def _bake(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
+    def _bake(self, name: str, files: Sequence[Path], consent: ConsentRecord) -> Identity:
         finder = PhotoFaces.from_registry()
-        sources, embeddings = [], []
-        advice: list[Advice] = []
-        for path in photos:
-            rgb = load_photo(path)
-            faces = finder.find(rgb)
-            advice += judge_photo(path.name, rgb, faces)
-            landmarks = faces[0].landmarks
-            assert landmarks is not None, "find gives only faces with landmarks"
-            sources.append(SourcePhoto(rgb, landmarks))
-            embeddings.append(finder.embed(rgb, landmarks))
-        self.advice = tuple(advice)
-        _require_one_person(photos, embeddings)
-        mean = np.mean(embeddings, axis=0)
+        gathered = _Gathered()
+        for path in files:
+            if is_video(path):
+                self._take_video(path, finder, gathered)
+            else:
+                _take_photo(path, finder, gathered)
+        self.advice = tuple(gathered.advice)
+        _require_one_person(files, gathered.faces)
+        mean = np.mean(gathered.faces, axis=0)
+        if len(gathered.photos) > 1:
+            self._tell(f"making one face of {len(gathered.photos)} pictures")
         return bake_identity(
-            sources,
+            gathered.photos,
             id=name,
             label=name,
             embedding=(mean / np.linalg.norm(mean)).astype(np.float32),
             consent=consent.as_report(),
+            expressions=gathered.expressions,
         )
+
+    def _take_video(self, path: Path, finder: PhotoFaces, gathered: "_Gathered") -> None:
+        from livefusion.pipeline.enrolment import enrol
+
+        found = enrol(path, finder, self._tell)
+        gathered.photos += found.photos
+        gathered.expressions |= found.expressions
+        gathered.faces.append(np.mean(found.embeddings, axis=0))
+        gathered.advice += found.advice
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What files give, photos and videos; ``faces`` has one embedding a file."""
+
+    photos: list[SourcePhoto] = field(default_factory=list)
+    faces: list[Embedding] = field(default_factory=list)
+    expressions: dict[str, ExpressionPhotos] = field(default_factory=dict)
+    advice: list[Advice] = field(default_factory=list)
+
+
+def _take_photo(path: Path, finder: PhotoFaces, gathered: _Gathered) -> None:
+    rgb = load_photo(path)
+    faces = finder.find(rgb)
+    gathered.advice += judge_photo(path.name, rgb, faces)
+    landmarks = faces[0].landmarks
+    assert landmarks is not None, "find gives only faces with landmarks"
+    gathered.photos.append(SourcePhoto(rgb, landmarks))
+    gathered.faces.append(finder.embed(rgb, landmarks))
 
 
 def is_painted(source: str, painted: bool = False) -> bool:
@@ -154,18 +199,33 @@ def _refuse_without_consent(source: str) -> ConsentRecord:
     )
 
 
-def _write(path: Path, identity: Identity) -> None:
-    arrays: dict[str, Any] = {"texture": identity.texture, "shape": identity.shape}
+def _packed(identity: Identity) -> bytes:
+    """An identity file of version 2: version 1 knew of no expressions, and lacks what is said of views."""
+    arrays: dict[str, Any] = {
+        "version": np.array(FILE_VERSION),
+        "label": np.array(identity.label),
+        "texture": identity.texture,
+        "shape": identity.shape,
+        "views": np.array(identity.views),
+        "seen": np.array(identity.seen, np.float32),
+    }
     if identity.embedding is not None:
         arrays["embedding"] = identity.embedding
-    with path.open("wb") as file:
-        np.savez_compressed(file, label=np.array(identity.label), **arrays)
+    for name, expression in identity.expressions.items():
+        arrays[f"{_EXPRESSION}{name}"] = expression.delta
+        arrays[f"{_STRENGTH}{name}"] = np.array([expression.rest, expression.strength], np.float32)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    return content.getvalue()
 
 
 def _read(path: Path, consent: ConsentRecord) -> Identity:
     try:
         with path.open("rb") as file:
             arrays = read_arrays(file)
+        version = int(arrays.get("version", np.array(1)))
+        if version > FILE_VERSION:
+            raise IdentityError(f"the identity at {path} is of a newer LiveFusion", "update livefusion")
         return Identity(
             id=path.parent.name,
             label=str(arrays["label"]),
@@ -173,6 +233,18 @@ def _read(path: Path, consent: ConsentRecord) -> Identity:
             shape=arrays["shape"],
             embedding=arrays.get("embedding"),
             consent=consent.as_report(),
+            expressions=_expressions(arrays),
+            views=int(arrays.get("views", np.array(0))),
+            seen=float(arrays.get("seen", np.array(0))),
         )
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error
+
+
+def _expressions(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Expression]:
+    found = {}
+    for key in (key for key in arrays if key.startswith(_EXPRESSION)):
+        name = key.removeprefix(_EXPRESSION)
+        rest, full = arrays[f"{_STRENGTH}{name}"].tolist()
+        found[name] = Expression(arrays[key], full, rest)
+    return found
