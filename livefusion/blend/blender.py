@@ -3,13 +3,22 @@
 import numpy as np
 
 from livefusion.blend.colour import ColourMatcher
+from livefusion.blend.detail import DetailMatcher
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Device, Stream
 from livefusion.ops.reference.colour import CELL
-from livefusion.ops.registry import BLEND_MATCHED, COLOUR_STATS, LIGHT_FIELD
+from livefusion.ops.reference.detail import DETAIL_SHAPE
+from livefusion.ops.reference.grain import frame_seed
+from livefusion.ops.registry import (
+    BLEND_MATCHED,
+    COLOUR_STATS,
+    LIGHT_FIELD,
+    MEASURE_DETAIL,
+    SOFTEN_PATCH,
+)
 
 
 class Blender:
@@ -18,18 +27,23 @@ class Blender:
     def __init__(self, device: Device) -> None:
         self._device = device
         self._colours = ColourMatcher(device)
+        self._details = DetailMatcher(device)
 
     def blend(
         self, frame: Frame, patch: Patch, track: FaceTrack, settings: SwapSettings, stream: Stream
     ) -> None:
-        """Colour the patch like the frame and blend it in.
+        """Make the patch as soft, as grainy and as coloured as the frame, and blend it in.
 
         Bytes outside the patch's region, and where its alpha is 0, stay as they are.
         """
         stream.wait(patch.ready)
+        detail = self._details.match(frame, patch, track.id, stream)
         arguments = self._colours.match(frame, patch, track.id, settings, stream) | {
             "strength": float(settings.relight),
             "opacity": float(settings.opacity),
+            "detail": detail,
+            "grain": float(settings.grain),
+            "seed": frame_seed(frame.seq),
             "patch": patch.pixels,
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
@@ -41,6 +55,7 @@ class Blender:
     def reset(self) -> None:
         """Forget what was smoothed over time: the picture has jumped."""
         self._colours.reset()
+        self._details.reset()
 
     def warm_up(self) -> None:
         """Compile the operators on a picture of one cell."""
@@ -52,11 +67,17 @@ class Blender:
         )
         patch, stats = device.empty((side, side, 4), np.uint8), device.empty((3, 4), np.float32)
         cells, light = device.empty((1, 1, 7), np.float32), device.empty((1, 1, 3), np.float32)
-        for array in (luma, chroma, patch, stats):
+        detail = device.empty(DETAIL_SHAPE, np.float32)
+        for array in (luma, chroma, patch, stats, detail):
             device.copy(array, np.zeros(array.shape, array.dtype), stream)
         place = {"patch": patch, "luma": luma, "chroma": chroma, "x": 0, "y": 0}
+        momenta = {"step": 1, "momentum": 0.0, "noise_momentum": 0.0}
+        measured = {"patch": patch, "luma": luma, "x": 0, "y": 0, "detail": detail}
+        device.launch(MEASURE_DETAIL, measured | momenta, stream)
+        device.launch(SOFTEN_PATCH, {"patch": patch, "detail": detail}, stream)
         device.launch(COLOUR_STATS, place | {"momentum": 0.0, "stats": stats, "cells": cells}, stream)
         device.launch(LIGHT_FIELD, {"cells": cells, "stats": stats, "radius": 1, "light": light}, stream)
         colours = {"stats": stats, "light": light, "strength": 0.0, "opacity": 1.0}
+        colours |= {"detail": detail, "grain": 0.0, "seed": 0}
         device.launch(BLEND_MATCHED, place | colours, stream)
         stream.synchronize()

@@ -47,7 +47,10 @@ RGB_TO_NV12 = OperatorSpec("rgb_to_nv12", "convert", reads=("rgb",), writes=("lu
 BLUR_REGION = OperatorSpec("blur_region", "blur", reads=("luma", "chroma"), writes=("luma", "chroma"))
 BLEND_YUVA = OperatorSpec("blend_yuva", "paste", reads=("patch", "luma", "chroma"), writes=("luma", "chroma"))
 BLEND_MATCHED = OperatorSpec(
-    "blend_matched", "paste", reads=("patch", "stats", "light", "luma", "chroma"), writes=("luma", "chroma")
+    "blend_matched",
+    "paste",
+    reads=("patch", "stats", "light", "detail", "luma", "chroma"),
+    writes=("luma", "chroma"),
 )
 FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "chroma"))
 ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
@@ -66,6 +69,10 @@ DRAW_MESH = OperatorSpec(
 COLOUR_STATS = OperatorSpec(
     "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
 )
+MEASURE_DETAIL = OperatorSpec(
+    "measure_detail", "detail", reads=("patch", "luma", "detail"), writes=("detail",)
+)
+SOFTEN_PATCH = OperatorSpec("soften_patch", "detail", reads=("patch", "detail"), writes=("patch",))
 LIGHT_FIELD = OperatorSpec("light_field", "colour", reads=("cells", "stats"), writes=("light",))
 MIX_TEXELS = OperatorSpec("mix_texels", "texels", reads=("base", "deltas"), writes=("out",))
 MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))

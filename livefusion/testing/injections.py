@@ -145,7 +145,15 @@ def source_raises(scene: Scene) -> Iterator[Entry]:
 
 
 ANALYSE = ("nv12_warp_norm", "face_landmarks", "letterbox_nv12")
-RENDER = ("draw_mesh", "colour_stats", "light_field", "blend_matched", "blend_yuva")
+RENDER = (
+    "draw_mesh",
+    "measure_detail",
+    "soften_patch",
+    "colour_stats",
+    "light_field",
+    "blend_matched",
+    "blend_yuva",
+)
 _ONCE, _LATE, _STALL = (0.0, 0.0), (0.02, 0.06), (0.7, 0.9)
 
 INJECTIONS: dict[str, Injection] = {

@@ -149,7 +149,17 @@ def _blend(a: Arguments) -> float:
 
 
 def _matched(a: Arguments) -> float:
-    return _blend(a) + _sizes(a["stats"], a["light"])
+    return _blend(a) + _sizes(a["stats"], a["light"], a["detail"])
+
+
+def _detail(a: Arguments) -> float:
+    # A square of 5 x 5 pixels of either picture in each place, no more than all of them.
+    places: float = _under(a) / a["step"] ** 2
+    return 2 * _sizes(a["detail"]) + 5 * min(_under(a), 25 * places)
+
+
+def _soften(a: Arguments) -> float:
+    return 4.0 * _sizes(a["patch"]) + _sizes(a["detail"])  # rows into a scratch, columns back
 
 
 def _box(a: Arguments) -> float:
@@ -184,6 +194,8 @@ _SPECIAL: dict[str, Callable[[Arguments], float]] = {
     "light_field": _light,
     "blend_yuva": _blend,
     "blend_matched": _matched,
+    "measure_detail": _detail,
+    "soften_patch": _soften,
     "blur_region": _blur,
     "fill_region": _fill,
     "add_plane": _add,

@@ -16,9 +16,11 @@ from livefusion.ops.registry import (
     DRAW_MESH,
     LETTERBOX_NV12,
     MASK_FEATHER,
+    MEASURE_DETAIL,
     NV12_WARP_NORM,
     OCCLUDE,
     OCCLUSION_TRACK,
+    SOFTEN_PATCH,
 )
 from livefusion.testing.traffic import TrafficDevice, bytes_moved
 
@@ -26,7 +28,8 @@ pytestmark = pytest.mark.unit
 
 PICTURE = {"luma": np.zeros((80, 120), np.uint8), "chroma": np.zeros((40, 60, 2), np.uint8)}
 PATCH = np.zeros((20, 30, 4), np.uint8)
-COLOURS = {"stats": np.zeros((3, 4), np.float32), "light": np.zeros((3, 4, 3), np.float32)}
+DETAIL = {"detail": np.zeros((3, 6), np.float32)}
+COLOURS = DETAIL | {"stats": np.zeros((3, 4), np.float32), "light": np.zeros((3, 4, 3), np.float32)}
 MESH = {
     "vertices": np.zeros((9, 2), np.float32),
     "depth": np.zeros(9, np.float32),
@@ -62,7 +65,10 @@ def crop(scale: float, x: float, y: float) -> dict[str, Any]:
         (NV12_WARP_NORM, crop(0.25, 4, 4), 10 * 10 * 12 + 1200),
         (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7),
         (BLEND_YUVA, PICTURE | {"patch": PATCH, "x": 100, "y": 70}, 20 * 10 * 7),
-        (BLEND_MATCHED, PICTURE | COLOURS | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7 + 48 + 144),
+        (BLEND_MATCHED, PICTURE | COLOURS | {"patch": PATCH, "x": 4, "y": 4}, 20 * 30 * 7 + 48 + 144 + 72),
+        (SOFTEN_PATCH, DETAIL | {"patch": PATCH}, 4 * PATCH.nbytes + 72),
+        (MEASURE_DETAIL, PICTURE | DETAIL | {"patch": PATCH, "x": 4, "y": 4, "step": 1}, 600 * 5 + 144),
+        (MEASURE_DETAIL, PICTURE | DETAIL | {"patch": PATCH, "x": 4, "y": 4, "step": 10}, 6 * 125 + 144),
         (MASK_FEATHER, {"patch": PATCH, "radius": 2}, 2 * PATCH.nbytes),
         (OCCLUSION_TRACK, CROP, 3 * 1024 + 256 + 4 + 1024),
         (OCCLUDE, CROP, 2 * PATCH.nbytes + 256 + 4),

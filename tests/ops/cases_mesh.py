@@ -71,14 +71,23 @@ def _light(rng: np.random.Generator, radius: int) -> Arguments:
 
 
 def _matched(
-    rng: np.random.Generator, *, strength: float = 0.8, opacity: float = 1.0, x: int = 22, y: int = 14
+    rng: np.random.Generator,
+    *,
+    strength: float = 0.8,
+    opacity: float = 1.0,
+    grain: float = 0.0,
+    x: int = 22,
+    y: int = 14,
 ) -> Arguments:
     return picture(rng, 120, 80) | {
         "patch": _patch(rng),
         "stats": _stats(rng),
         "light": rng.uniform(-40, 40, (*CELLS, 3)).astype(np.float32),
+        "detail": np.array([[0] * 6, [0] * 6, [0.9, 4.0, 2.5, 0, 0, 0]], np.float32),
         "strength": strength,
         "opacity": opacity,
+        "grain": grain,
+        "seed": 0xFFFFFF01,
         "x": x,
         "y": y,
     }
@@ -127,5 +136,9 @@ CASES = [
         for o in (0.0, 0.001, 0.37)
     ),
     *(Case(name, BLEND_MATCHED, partial(_matched, x=x, y=y), 1, _shown) for name, (x, y) in PLACES.items()),
+    *(
+        Case(f"grain {g}", BLEND_MATCHED, partial(_matched, grain=g, x=x, y=y), 1, _shown)
+        for g, x, y in ((0.4, 22, 14), (1.0, -24, -16))
+    ),
     Case("unmatched", BLEND_MATCHED, _unmatched, 0, _shown),
 ]

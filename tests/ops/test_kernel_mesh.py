@@ -273,6 +273,9 @@ def test_a_patch_is_matched_and_blended_anywhere(
         "patch": patch_of(rng, height, width),
         "stats": stats_of(rng),
         "light": rng.uniform(-300, 300, (-(-height // 8), -(-width // 8), 3)).astype(np.float32),
+        "detail": detail_of(rng),
+        "grain": strength,
+        "seed": seed,
         "strength": strength,
         "opacity": opacity,
         "x": 2 * x,
@@ -281,6 +284,11 @@ def test_a_patch_is_matched_and_blended_anywhere(
     for wanted, got in zip(*(planes(after) for after in both(BLEND_MATCHED, arguments)), strict=True):
         assert np.abs(wanted - got).max() <= 1
         assert (wanted != got).mean() <= 0.01
+
+
+def detail_of(rng: np.random.Generator) -> Array:
+    """Blur and grain that may be missing."""
+    return rng.uniform(0, 9, (3, 6)).astype(np.float32)
 
 
 def planes(arguments: Arguments) -> tuple[Array, Array]:
@@ -299,6 +307,9 @@ def test_every_alpha_is_scaled_exactly(opacity: float) -> None:
         "patch": patch,
         "stats": np.zeros((3, 4), np.float32),
         "light": np.zeros((2, 2, 3), np.float32),
+        "detail": np.zeros((3, 6), np.float32),
+        "grain": 1.0,
+        "seed": 3,
         "strength": 1.0,
         "opacity": opacity,
         "x": 0,

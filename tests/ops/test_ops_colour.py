@@ -12,6 +12,7 @@ pytestmark = pytest.mark.unit
 
 KINDS: tuple[BodyKind, ...] = ("reference", "cpu", "cuda")
 HEIGHT, WIDTH = 38, 54
+CLEAN = {"detail": np.zeros((3, 6), np.float32), "grain": 1.0, "seed": 7}
 
 
 def _scene(seed: int) -> dict[str, np.ndarray]:
@@ -47,6 +48,7 @@ def _colour(
         patch=scene["patch"],
         stats=stats,
         light=light,
+        **CLEAN,
         strength=strength,
         opacity=opacity,
         x=22,
@@ -106,7 +108,9 @@ def test_nothing_to_match_is_a_plain_blend_at_an_opacity(kind: BodyKind, opacity
     wanted = {name: scene[name].copy() for name in ("luma", "chroma")}
     body_of(BLEND_YUVA, "reference")(**wanted, patch=faded, x=22, y=14)
     stats, light = np.zeros((3, 4), np.float32), np.zeros((5, 7, 3), np.float32)
-    body_of(BLEND_MATCHED, kind)(**scene, stats=stats, light=light, strength=1.0, opacity=opacity, x=22, y=14)
+    body_of(BLEND_MATCHED, kind)(
+        **scene, stats=stats, light=light, **CLEAN, strength=1.0, opacity=opacity, x=22, y=14
+    )
     assert np.array_equal(scene["luma"], wanted["luma"])
     assert np.array_equal(scene["chroma"], wanted["chroma"])
 
@@ -117,4 +121,6 @@ def test_odd_places_and_sizes_are_refused(kind: BodyKind, x: int, y: int, width:
     scene = _scene(6) | {"patch": np.zeros((2, width, 4), np.uint8)}
     stats, light = np.zeros((3, 4), np.float32), np.zeros((1, 1, 3), np.float32)
     with pytest.raises(ValueError, match="even"):
-        body_of(BLEND_MATCHED, kind)(**scene, stats=stats, light=light, strength=1.0, opacity=1.0, x=x, y=y)
+        body_of(BLEND_MATCHED, kind)(
+            **scene, stats=stats, light=light, **CLEAN, strength=1.0, opacity=1.0, x=x, y=y
+        )

@@ -187,7 +187,24 @@ def _matched(width: int, height: int, rng: np.random.Generator) -> Arguments:
     light = rng.uniform(-40, 40, grids(height)[1]).astype(np.float32)
     stats = np.array([[100, 20, 120, 30]] * 3, np.float32)
     colours = {"stats": stats, "light": light, "strength": 0.8, "opacity": 0.7}
+    colours |= {"detail": detail(), "grain": 1.0, "seed": 5}
     return _blend(width, height, rng) | colours
+
+
+def detail() -> np.ndarray[Any, Any]:
+    """A patch that lacks blur and grain."""
+    return np.array([[0] * 6, [0] * 6, [1.2, 4, 2, 0, 0, 0]], np.float32)
+
+
+def _measure_detail(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    momenta = {"step": 2, "momentum": 0.7, "noise_momentum": 0.9}
+    arguments = _blend(width, height, rng) | momenta | {"detail": detail()}
+    del arguments["chroma"]
+    return arguments
+
+
+def _soften(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    return {"patch": patch(height, rng), "detail": detail()}
 
 
 def _feather(width: int, height: int, rng: np.random.Generator) -> Arguments:
@@ -242,5 +259,7 @@ CASES = [
     # A belief half-way between two levels of cover may be rounded to either.
     Case("occlusion_track", registry.OCCLUSION_TRACK, _track_occlusion, 1e-3, outliers=0.01),
     Case("occlude", registry.OCCLUDE, _occlude, 2),
+    Case("measure_detail", registry.MEASURE_DETAIL, _measure_detail, 0.5),
+    Case("soften_patch", registry.SOFTEN_PATCH, _soften, 0),
     Case("mask_feather", registry.MASK_FEATHER, _feather, 0),
 ]

@@ -55,6 +55,7 @@ class FramePath:
         self._mesh = upload(device, self.render, drawn)
         self._patch = device.empty(cases.patch(size.height, rng).shape, np.uint8)
         self._stats = upload(device, self.render, {"stats": np.zeros((3, 4), np.float32)})
+        self._detail = upload(device, self.render, {"detail": np.zeros((3, 6), np.float32)})["detail"]
         cells, light = cases.grids(size.height)
         self._cells, self._light = device.empty(cells, np.float32), device.empty(light, np.float32)
         self._color: ColorInfo = coloured["color"]
@@ -99,12 +100,16 @@ class FramePath:
         picture = {"luma": buffer.luma, "chroma": buffer.chroma}
         at = {"x": place[0], "y": place[1]}
         launch(registry.DRAW_MESH, mesh | {"patch": patch}, stream)
+        sample = {"patch": patch, "luma": buffer.luma, "detail": self._detail, "step": 4}
+        launch(registry.MEASURE_DETAIL, sample | at | {"momentum": 0.7, "noise_momentum": 0.9}, stream)
+        launch(registry.SOFTEN_PATCH, {"patch": patch, "detail": self._detail}, stream)
         measure = picture | at | {"patch": patch, "momentum": 0.0, "stats": stats, "cells": self._cells}
         launch(registry.COLOUR_STATS, measure, stream)
         field = {"cells": self._cells, "stats": stats, "radius": 5, "light": self._light}
         launch(registry.LIGHT_FIELD, field, stream)
         self._between(stream)
         colours = {"stats": stats, "light": self._light, "strength": 0.8, "opacity": 1.0}
+        colours |= {"detail": self._detail, "grain": 1.0, "seed": self._frame}
         launch(registry.BLEND_MATCHED, picture | at | {"patch": patch} | colours, stream)
         return buffer.after(stream.record())
 

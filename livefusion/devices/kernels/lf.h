@@ -80,6 +80,15 @@ LF_DEVICE void lf_set_bits(u32* word, u32 bits) {
 #endif
 }
 
+// Count one more where other lanes of the block count too; order changes nothing.
+LF_DEVICE void lf_count(u32* counter) {
+#if LF_GPU
+    atomicAdd(counter, 1u);
+#else
+    *counter += 1;
+#endif
+}
+
 // Bits below the lowest one that is set; `word` is not 0.
 LF_DEVICE int lf_lowest_bit(u32 word) {
 #if LF_GPU

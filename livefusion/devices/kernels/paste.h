@@ -1,6 +1,7 @@
 // Blend a Y, Cb, Cr, A patch into NV12, in place: one item for each 2x2 pixels, whose chroma sample they share.
 #pragma once
 #include "colour.h"
+#include "grain.h"
 
 struct LfBlend {
     LfView<u8> luma, chroma, patch;
@@ -31,8 +32,9 @@ LF_DEVICE void blend_yuva_px(const LfBlend& a, int across, int down, int) {
 struct LfBlendMatched {
     LfBlend blend;
     LfView<float> light;
-    const float* stats;
+    const float *stats, *missing;
     float strength, lowest_gain, highest_gain;
+    LfGrain grain;
     u8 alphas[256];  // what each alpha of the patch becomes
 };
 
@@ -82,12 +84,13 @@ LF_DEVICE void blend_matched_px(const LfBlendMatched& a, int across, int down, i
     if (weight == 0) return;
     const LfQuadLight light(a.light, column, row);
     u8* chroma = b.chroma.at((b.x + column) / 2, (b.y + row) / 2);
+    const LfQuadGrain grain(a.grain, a.missing, b.x + column, b.y + row);
     for (int channel = 0; channel < 3; channel++) {
         const LfMatch match(a.stats, channel, a.lowest_gain, a.highest_gain);
         int sum = 0;
         for (int k = 0; k < 4; k++) {
             const float level = float(pixels[k] >> 8 * channel & 255);
-            const float added = match.shift + a.strength * light.at(channel, k % 2, k / 2);
+            const float added = match.shift + a.strength * light.at(channel, k % 2, k / 2) + grain.at(channel, k);
             const int value = lf_byte(level * match.gain + added), alpha = alphas[k];
             sum += alpha * value;
             if (channel > 0) continue;

@@ -5,6 +5,7 @@ import numpy.typing as npt
 from numba import njit
 
 from livefusion.ops.cpu.colour import matching
+from livefusion.ops.cpu.grain import chroma_row, hash_row, luma_row
 from livefusion.ops.cpu.signature import (
     READ_1D,
     READ_3D,
@@ -14,6 +15,7 @@ from livefusion.ops.cpu.signature import (
     WRITE_3D,
 )
 from livefusion.ops.reference.colour import CELL
+from livefusion.ops.reference.grain import grain_gains
 from livefusion.ops.reference.paste import check_even, opacity_table
 
 Plane = npt.NDArray[np.uint8]
@@ -31,8 +33,11 @@ def blend_matched(
     patch: Plane,
     stats: Floats,
     light: Floats,
+    detail: Floats,
     strength: float,
     opacity: float,
+    grain: float,
+    seed: int,
     luma: Plane,
     chroma: Plane,
     x: int,
@@ -40,7 +45,8 @@ def blend_matched(
 ) -> None:
     """Match the colours of a patch, light it and blend it into NV12; contract in ``reference.paste``."""
     check_even(x, y, patch.shape[1], patch.shape[0])
-    _blend_matched(luma, chroma, patch, stats, light, strength, opacity_table(opacity), x, y)
+    noise = grain_gains(detail, grain)
+    _blend_matched(luma, chroma, patch, stats, light, strength, opacity_table(opacity), noise, seed, x, y)
 
 
 @njit(f"void({WRITE_2D}, {WRITE_3D}, {READ_3D}, int64, int64)", cache=True, nogil=True)
@@ -93,7 +99,7 @@ def _matched(level: np.uint8, gain: np.float32, added: np.float32) -> np.int32:
 
 @njit(
     f"void({WRITE_2D}, {WRITE_3D}, {READ_3D}, {READ_FLOATS_2D}, {READ_FLOATS_3D}, float64, {READ_1D},"
-    "int64, int64)",
+    "UniTuple(float64, 3), int64, int64, int64)",
     cache=True,
     nogil=True,
     fastmath=True,
@@ -106,6 +112,8 @@ def _blend_matched(  # noqa: PLR0917 numba takes no keyword-only arguments
     light: Floats,
     strength: float,
     alphas: Plane,
+    noise: tuple[float, float, float],
+    seed: int,
     x: int,
     y: int,
 ) -> None:
@@ -117,7 +125,22 @@ def _blend_matched(  # noqa: PLR0917 numba takes no keyword-only arguments
     for channel in range(3):
         shifts[channel], gains[channel] = matching(stats, channel)
     gain_y, gain_b, gain_r = gains[0], gains[1], gains[2]
+    white, coarse, colour = np.float32(noise[0]), np.float32(noise[1]), np.float32(noise[2])
+    noisy = white + coarse + colour > 0
+    # Rows of random numbers from the one above the first of two rows of pixels to the one below the second.
+    words = np.zeros((4, max(right - left, 0) + 2), np.int32)
+    y_noise = np.zeros((2, max(right - left, 0)), np.float32)
+    c_noise = np.zeros((2, max(right - left, 0) // 2), np.float32)
     for row in range(top, bottom, 2):
+        if noisy:
+            for line in range(4):
+                if line < 2 and row > top:
+                    words[line] = words[line + 2]
+                else:
+                    hash_row(x + left - 1, y + row - 1 + line, seed, words[line])
+            for down in range(2):
+                luma_row(words[down : down + 3], white, coarse, y_noise[down])
+            chroma_row((x + left) // 2, (y + row) // 2, seed, colour, c_noise)
         _light_row(light, shifts, strength, row, lines[0])
         _light_row(light, shifts, strength, row + 1, lines[1])
         for column in range(left, right, 2):
@@ -132,16 +155,18 @@ def _blend_matched(  # noqa: PLR0917 numba takes no keyword-only arguments
             # Middles of cells lie between such blocks, so both columns have the same neighbours.
             cell, first_share = _between(column, columns)
             _, second_share = _between(column + 1, columns)
+            b_noise, r_noise = c_noise[0, (column - left) // 2], c_noise[1, (column - left) // 2]
             for down in range(2):
                 line, following = lines[down, cell], lines[down, cell + 1]
                 y_add, y_more = line[0], following[0] - line[0]
-                b_add, b_more = line[1], following[1] - line[1]
-                r_add, r_more = line[2], following[2] - line[2]
+                b_add, b_more = line[1] + b_noise, following[1] - line[1]
+                r_add, r_more = line[2] + r_noise, following[2] - line[2]
                 for across in range(2):
                     i, j = row + down, column + across
                     share = second_share if across else first_share
                     a = np.int32(alphas[patch[i, j, 3]])
-                    new = _matched(patch[i, j, 0], gain_y, y_add + y_more * share)
+                    added = y_add + y_more * share + y_noise[down, j - left]
+                    new = _matched(patch[i, j, 0], gain_y, added)
                     total = np.int32(luma[y + i, x + j]) * (255 - a) + new * a + 127
                     luma[y + i, x + j] = np.uint8((total + 1 + (total >> 8)) >> 8)
                     cb += a * _matched(patch[i, j, 1], gain_b, b_add + b_more * share)

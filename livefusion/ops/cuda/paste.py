@@ -3,11 +3,12 @@
 from livefusion.devices.device import Array
 from livefusion.devices.kernel import VIEW, Extent, Kernel, Launcher, address, view
 from livefusion.ops.reference.colour import GAIN_LIMITS
+from livefusion.ops.reference.grain import CHROMA_DEVIATION, CHROMA_SHARE, DEVIATION, SPREAD
 from livefusion.ops.reference.paste import check_even, opacity_table
 
 _PLACED = VIEW * 3 + "iiii"
 _BLEND = Kernel("lf_blend_yuva", _PLACED)
-_MATCHED = Kernel("lf_blend_matched", _PLACED + VIEW + "Pfff256s")
+_MATCHED = Kernel("lf_blend_matched", _PLACED + VIEW + "PPffffffffI256s")
 
 
 def blend_yuva(kernels: Launcher, *, luma: Array, chroma: Array, patch: Array, x: int, y: int) -> None:
@@ -22,8 +23,11 @@ def blend_matched(
     patch: Array,
     stats: Array,
     light: Array,
+    detail: Array,
     strength: float,
     opacity: float,
+    grain: float,
+    seed: int,
     luma: Array,
     chroma: Array,
     x: int,
@@ -32,8 +36,9 @@ def blend_matched(
     """Match the colours of a patch, light it and blend it into NV12; contract in ``reference.paste``."""
     extent, left, top = _part(luma, patch, x, y)
     placed = *view(luma), *view(chroma), *view(patch), x, y, left, top
-    colours = *view(light), address(stats), strength, *GAIN_LIMITS, opacity_table(opacity).tobytes()
-    kernels.launch(_MATCHED, extent, *placed, *colours)
+    colours = *view(light), address(stats), address(detail[2]), strength, *GAIN_LIMITS
+    noise = grain, DEVIATION, SPREAD, CHROMA_DEVIATION, CHROMA_SHARE, seed
+    kernels.launch(_MATCHED, extent, *placed, *colours, *noise, opacity_table(opacity).tobytes())
 
 
 def _part(luma: Array, patch: Array, x: int, y: int) -> tuple[Extent, int, int]:

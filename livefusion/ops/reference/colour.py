@@ -115,8 +115,9 @@ def matched(
     stats: npt.NDArray[np.float32],
     light: npt.NDArray[np.float32],
     strength: float,
+    noise: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.uint8]:
-    """(h, w, 3) colours of a patch matched by ``stats``, and ``strength`` times the light field added.
+    """(h, w, 3) colours of a patch matched by ``stats``, with ``strength`` times the light field and noise.
 
     The light is interpolated bilinearly between the middles of its cells. Results are rounded to nearest and
     clipped to 0–255.
@@ -131,7 +132,7 @@ def matched(
     lower = light[lower_rows][:, columns] * (1 - left_share)[None, :, None]
     lower += light[lower_rows][:, columns + 1 * (light.shape[1] > 1)] * left_share[None, :, None]
     added = upper * (1 - top_share)[:, None, None] + lower * top_share[:, None, None]
-    colours = patch[..., :3] * gain + shift + strength * added
+    colours = patch[..., :3] * gain + shift + strength * added + noise
     rounded: npt.NDArray[np.uint8] = np.clip(colours + 0.5, 0, 255).astype(np.uint8)
     return rounded
 

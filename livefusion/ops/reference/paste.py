@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.ops.reference.colour import matched
+from livefusion.ops.reference.grain import chroma_grain, grain_gains, luma_grain
 from livefusion.ops.reference.sampling import Plane
 
 
@@ -41,8 +42,11 @@ def blend_matched(
     patch: Plane,
     stats: npt.NDArray[np.float32],
     light: npt.NDArray[np.float32],
+    detail: npt.NDArray[np.float32],
     strength: float,
     opacity: float,
+    grain: float,
+    seed: int,
     luma: Plane,
     chroma: Plane,
     x: int,
@@ -52,14 +56,29 @@ def blend_matched(
 
     ``patch`` (h, w, 4) uint8 Y, Cb, Cr, alpha is only read. ``stats`` (3, 4) float32 is as ``colour_stats``
     leaves it, ``light`` (⌈h/8⌉, ⌈w/8⌉, 3) float32 as ``light_field`` does. Colours are matched by the
-    statistics, ``strength`` times the light is added, interpolated bilinearly between the middles of its
-    cells, and the sum is rounded to nearest within 0–255. Alpha is multiplied by ``opacity`` in [0, 1] and
-    rounded to nearest. What this gives is blended at even ``x``, ``y`` as ``blend_yuva`` does, with its
-    errors: alpha 0 leaves every byte as it is.
+    statistics, and ``strength`` times the light is added, interpolated bilinearly between the middles of its
+    cells. So is ``grain`` in [0, 1] times what ``detail`` (3, 6) float32, as ``measure_detail`` leaves it,
+    says is missing: noise that depends on the place in the picture and on ``seed``, a word of 32 bits, alone;
+    the four pixels of a chroma sample share theirs. The sum is rounded to nearest within 0–255. Alpha is
+    multiplied by ``opacity`` in [0, 1] and rounded to nearest. What this gives is blended at even ``x``,
+    ``y`` as ``blend_yuva`` does, with its errors: alpha 0 leaves every byte as it is.
     """
+    check_even(x, y, patch.shape[1], patch.shape[0])
     alpha = opacity_table(opacity)[patch[..., 3]]
-    coloured = np.dstack([matched(patch, stats, light, strength), alpha])
+    noise = _noise(patch.shape[0], patch.shape[1], x, y, seed, grain_gains(detail, grain))
+    coloured = np.dstack([matched(patch, stats, light, strength, noise), alpha])
     blend_yuva(luma, chroma, coloured, x, y)
+
+
+def _noise(  # noqa: PLR0917
+    height: int, width: int, x: int, y: int, seed: int, gains: tuple[float, float, float]
+) -> npt.NDArray[np.float64]:
+    """(h, w, 3) grain of Y, Cb and Cr."""
+    white, coarse, colour = gains
+    samples = chroma_grain(x // 2, y // 2, width // 2, height // 2, seed, colour)
+    return np.dstack(
+        [luma_grain(x, y, width, height, seed, white, coarse), samples.repeat(2, axis=0).repeat(2, axis=1)]
+    )
 
 
 @lru_cache(maxsize=16)
