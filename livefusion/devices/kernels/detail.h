@@ -13,7 +13,7 @@ struct LfDetail {
     int x, y;  // of the patch in the frame
     int step, firm, fewest;
     float momentum, noise_momentum;
-    float quantile, quantile_of_normal, least_contrast, most_contrast, softest;
+    float quantile, quantile_of_normal, least_contrast, most_contrast, softest, sure;
 };
 
 // Whole numbers: order changes nothing.
@@ -124,7 +124,7 @@ LF_DEVICE void lf_note_missing(const LfDetail& a) {
     const float blur = fmin(sqrt(wider * faded), a.softest * a.softest);
     const float share = of_frame.fine / of_patch.fine;
     const float fine = fmax(0.0f, frame[4] - share * patch[4]);
-    const float excess = fmax(0.0f, frame[5] - share * patch[5]) - fine;
+    const float excess = fmax(0.0f, frame[5] - share * patch[5]) - a.sure * fine;
     const float coarse = fmin(fmax(0.0f, excess / 1.25f), fine);
     float* missing = a.detail.at(0, 2);
     missing[0] = sqrt(blur);

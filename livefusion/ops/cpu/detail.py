@@ -18,6 +18,7 @@ from livefusion.ops.reference.detail import (
     REACH,
     SOFTEST,
     SOFTNESS,
+    SURE,
     kernel_index,
     softening_kernels,
 )
@@ -150,7 +151,7 @@ def _note_missing(detail: Floats) -> None:
     share = frame_fine / patch_fine
     fine = max(0.0, detail[0, 4] - share * detail[1, 4])
     coarse = max(0.0, detail[0, 5] - share * detail[1, 5])
-    coarse = min(max(0.0, (coarse - fine) / 1.25), fine)
+    coarse = min(max(0.0, (coarse - SURE * fine) / 1.25), fine)
     detail[2] = 0.0
     detail[2, 0] = math.sqrt(blur)
     detail[2, 1] = math.sqrt(fine - 0.111 * coarse)

@@ -15,10 +15,11 @@ from livefusion.ops.reference.detail import (
     QUANTILE_OF_NORMAL,
     SOFTEST,
     SOFTNESS,
+    SURE,
     softening_kernels,
 )
 
-_MEASURE = Kernel("lf_measure_detail", VIEW * 3 + "iiiiifffffff", (256, 1, 1), by_block=True)
+_MEASURE = Kernel("lf_measure_detail", VIEW * 3 + "iiiiiffffffff", (256, 1, 1), by_block=True)
 _KERNELS = softening_kernels().tobytes()
 _SOFTEN = VIEW + f"PPf{len(_KERNELS)}s"
 _ROWS, _COLUMNS = Kernel("lf_soften_rows", _SOFTEN), Kernel("lf_soften_columns", _SOFTEN)
@@ -41,7 +42,7 @@ def measure_detail(
     """Compare sharpness and noise of a patch with the frame's; contract in ``reference.detail``."""
     views = *view(patch), *view(luma), *view(detail)
     place = x, y, step, _FIRM, FEWEST_SAMPLES, momentum, noise_momentum
-    limits = QUANTILE, QUANTILE_OF_NORMAL, *CONTRAST_LIMITS, SOFTEST
+    limits = QUANTILE, QUANTILE_OF_NORMAL, *CONTRAST_LIMITS, SOFTEST, SURE
     kernels.launch(_MEASURE, (1, 1, 1), *views, *place, *limits)
 
 

@@ -29,8 +29,11 @@ SOFTNESS, WHITE, COARSE = 0, 1, 2
 """Places in the last row: standard deviation of the missing blur in pixels, of the missing grain from pixel
 to pixel, and of the missing grain that spreads over neighbours, in code values."""
 
-CONTRAST_LIMITS = (0.5, 1.6)
+CONTRAST_LIMITS = (0.5, 1.4)
 """Bounds of how the variances of frame and patch are compared: a shadow or a glint is no sharpness."""
+
+SURE = 1.3
+"""From this much of the fine variance on, the coarse one tells of noise that spreads: samples are few."""
 
 _FLAT = 1e-6
 _CLEAR = 0.5
@@ -120,7 +123,7 @@ def missing(detail: npt.NDArray[np.float32]) -> tuple[float, float, float]:
     blur = min(np.sqrt(max(0.0, frame_width - patch_width) * faded), SOFTEST**2)
     share = frame_fine / patch_fine
     fine, coarse = (max(0.0, frame[i] - share * patch[i]) for i in (4, 5))
-    coarse = min(max(0.0, (coarse - fine) / 1.25), fine)
+    coarse = min(max(0.0, (coarse - SURE * fine) / 1.25), fine)
     return float(np.sqrt(blur)), float(np.sqrt(fine - 0.111 * coarse)), float(np.sqrt(coarse))
 
 
