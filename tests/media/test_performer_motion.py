@@ -59,3 +59,10 @@ def test_another_seed_moves_otherwise_and_a_calm_face_keeps_its_expression() -> 
         Motion(1, expressive=False).at(t).blink == Motion(1, expressive=False).at(t).mouth == 0
         for t in range(9)
     )
+
+
+def test_the_head_turns_and_nods_as_far_as_asked() -> None:
+    poses = [(Motion(1).at(t / 7), Motion(1, turn=60).at(t / 7)) for t in range(300)]
+    assert max(abs(far.yaw) for _, far in poses) > 45
+    assert all(far.yaw == pytest.approx(near.yaw * 60 / 18) for near, far in poses)
+    assert all(far.pitch == pytest.approx(near.pitch * 60 / 18) for near, far in poses)

@@ -20,10 +20,10 @@ def test_an_address_without_options_is_720p30_and_one_face() -> None:
 def test_every_option_is_read() -> None:
     options = PerformerOptions.parse(
         "performer:?size=640x480&fps=30000/1001&face=90&faces=2&crossing=1&cut=90&occluder=bar&expression=0"
-        "&grain=0&seed=3&seconds=2&loop=4"
+        "&turn=60&grain=0&seed=3&seconds=2&loop=4"
     )
     assert options == PerformerOptions(
-        Size(640, 480), Fraction(30000, 1001), 90, 2, True, 90, Occluder.BAR, False, 0, 3, 2.0, 4.0
+        Size(640, 480), Fraction(30000, 1001), 90, 2, True, 90, Occluder.BAR, False, 60, 0, 3, 2.0, 4.0
     )
     assert options.frames == 60
 

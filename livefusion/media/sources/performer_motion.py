@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 YAW, PITCH, ROLL = 18.0, 9.0, 8.0
-"""Largest turn to the side, nod and tilt, in degrees."""
+"""Largest turn to the side, nod and tilt, in degrees, unless another turn is asked for; the nod goes with it."""
 SHIFT = (0.09, 0.05)
 """Largest way of the head to the side and up or down, in face heights."""
 SCALE = 0.08
@@ -37,10 +37,16 @@ class HeadPose:
 
 
 class Motion:
-    """The movement of one head over time; with ``loop`` it repeats after that many seconds without a seam."""
+    """The movement of one head over time; with ``loop`` it repeats after that many seconds without a seam.
 
-    def __init__(self, seed: int, *, loop: float | None = None, expressive: bool = True) -> None:
+    ``turn`` is the largest turn to the side in degrees.
+    """
+
+    def __init__(
+        self, seed: int, *, loop: float | None = None, expressive: bool = True, turn: float = YAW
+    ) -> None:
         random = np.random.default_rng([seed, 0x6D6F])
+        self._yaw, self._pitch = turn, turn * PITCH / YAW
         self._loop = loop
         self._expressive = expressive
         # One row a movement: yaw, pitch, roll, x, y, scale, speech. The spread of rates unties them.
@@ -55,8 +61,8 @@ class Motion:
         angles = 2 * math.pi * self._rates * seconds + self._phases
         yaw, pitch, roll, x, y, scale, speech = (np.sin(angles) @ self._shares).tolist()
         return HeadPose(
-            yaw=YAW * yaw,
-            pitch=PITCH * pitch,
+            yaw=self._yaw * yaw,
+            pitch=self._pitch * pitch,
             roll=ROLL * roll,
             shift=(SHIFT[0] * x, SHIFT[1] * y),
             scale=1 + SCALE * scale,

@@ -35,6 +35,7 @@ class PerformerOptions:
     - ``crossing=0|1`` two people walk past each other (implies ``faces=2``);
     - ``cut=FRAMES`` jump to another place each so many frames, 0 never;
     - ``occluder=hand|bar`` passes in front of the faces; ``expression=0|1`` blink and speak;
+    - ``turn=0..75`` largest turn of the head to the side in degrees, half of it up and down;
     - ``grain=0..20`` sensor noise, amplitude in code values; ``seed=N`` chooses motion, place and light;
     - ``seconds=S`` ends after so long; ``loop=S`` makes everything repeat after S seconds without a seam.
     """
@@ -47,6 +48,7 @@ class PerformerOptions:
     cut: int = 0
     occluder: Occluder | None = None
     expression: bool = True
+    turn: int = 18
     grain: int = 2
     seed: int = 0
     seconds: float | None = None
@@ -142,6 +144,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "cut": (_integer(0, 1_000_000), "a number of frames, 0 for never"),
     "occluder": (Occluder, " or ".join(Occluder)),
     "expression": (_switch, "0 or 1"),
+    "turn": (_integer(0, 75), "0 to 75 degrees"),
     "grain": (_integer(0, 20), "0 to 20"),
     "seed": (_integer(0, 2**32 - 1), "a whole number"),
     "seconds": (_duration, "0.1 to 86400"),

@@ -49,7 +49,12 @@ class PerformerScene:
         photos = load_performer_photos()[: options.faces]
         self.people = [Person(photo, options.face, color) for photo in photos]
         self._motions = [
-            Motion(options.seed + 7919 * i, loop=options.loop, expressive=options.expression)
+            Motion(
+                options.seed + 7919 * i,
+                loop=options.loop,
+                expressive=options.expression,
+                turn=options.turn,
+            )
             for i in range(options.faces)
         ]
         self._grain = Grain(options.size, options.grain, options.seed) if options.grain else None
