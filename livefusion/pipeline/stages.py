@@ -10,6 +10,7 @@ from livefusion.core.errors import DeviceError
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
 from livefusion.core.frame import Frame, RenderedFrame
 from livefusion.core.settings import FaceSettings
+from livefusion.devices.device import Device
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
 from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.inference.registry import ModelRegistry
@@ -141,11 +142,10 @@ class Stages:
 
     def _make_occlusion(self, footing: Footing) -> Occlusion | None:
         """What keeps hands and hair in front; where memory is short, that is done without."""
-        if footing.frugal or OCCLUDER not in self._models:
+        if footing.frugal:
             return None
         self._occluder = networks = Networks(footing.device, self._models)
-        faces = footing.faces(self._faces).max_faces
-        return Occlusion(footing.device, partial(networks.__getitem__, OCCLUDER), faces)
+        return make_occlusion(footing.device, networks, footing.faces(self._faces).max_faces)
 
     def _unseen(self, frame: Frame) -> AnalysedFrame:
         """A picture that nobody may touch goes on as it is, and is trusted by nobody."""
@@ -153,6 +153,13 @@ class Stages:
 
     def _withheld(self, item: AnalysedFrame) -> RenderedFrame:
         return self._slates.in_place_of(item.frame)
+
+
+def make_occlusion(device: Device, networks: Networks, faces: int = 1) -> Occlusion | None:
+    """What keeps hands and hair in front of so many faces a frame; None if no such network is registered."""
+    if OCCLUDER not in networks.models:
+        return None
+    return Occlusion(device, partial(networks.__getitem__, OCCLUDER), faces)
 
 
 def _sum(first: FaceCounts, second: FaceCounts) -> FaceCounts:

@@ -27,6 +27,7 @@ from livefusion.media.sources.file import FileSource
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.pipeline.stages import make_occlusion
 from livefusion.runtime.stage import StageContext
 from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.testing.network_tape import NetworkTape, TapingDevice
@@ -91,7 +92,8 @@ class StageLine:
             self._analyse.open(context)
         self._detector = SettledWorker.made[-1]
         engine = MeshEngine(device)
-        self._render = RenderStage(device, engine, lambda: plan, SlateShelf(device))
+        occlusion = make_occlusion(device, build.Networks(device))
+        self._render = RenderStage(device, engine, lambda: plan, SlateShelf(device), occlusion=occlusion)
         self._render.open(context)
         self._sink: PacketSink | None = None
         if codecs is not None:

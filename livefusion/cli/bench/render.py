@@ -14,10 +14,12 @@ from livefusion.core.settings import SafetySettings, SwapSettings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
+from livefusion.faces.build import Networks
 from livefusion.media.sources.performer_options import PerformerOptions
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.pipeline.stages import make_occlusion
 from livefusion.runtime.stage import StageContext
 from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.testing.reel import Reel, Shot, draw_reel
@@ -52,7 +54,8 @@ def measure_render(reel: Reel, warm_up: int, frames: int) -> npt.NDArray[np.floa
     """(frames,) nanoseconds of this thread's processor time for each frame, after ``warm_up`` others."""
     device = CpuDevice()
     plan = RenderPlan(IdentityLibrary().load(""), SwapSettings(), SafetySettings())
-    stage = RenderStage(device, MeshEngine(device), lambda: plan, SlateShelf(device))
+    occlusion = make_occlusion(device, Networks(device))
+    stage = RenderStage(device, MeshEngine(device), lambda: plan, SlateShelf(device), occlusion=occlusion)
     stage.open(StageContext("render", SystemClock()))
     pool, stream = FramePool(device, reel.size), device.stream("source")
     spent = np.empty(warm_up + frames)
