@@ -8,7 +8,7 @@ from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
 from livefusion.cli.peers import peers_of
 from livefusion.cli.preflight import check_files
-from livefusion.cli.progress import LIVE_INTERVAL, ProgressView
+from livefusion.cli.progress import LIVE_INTERVAL, ProgressView, tell_on
 from livefusion.cli.summary import details, summary, warnings
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
@@ -28,7 +28,7 @@ def execute(settings: Settings, console: Console) -> None:
     written.
     """
     check_files(settings)
-    library = IdentityLibrary()
+    library = IdentityLibrary(tell=tell_on(console))
     settings = with_consent(settings, library.names(), console)
     if not settings.safety.badge:
         _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")

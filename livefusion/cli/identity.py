@@ -7,14 +7,18 @@ from pathlib import Path
 
 from livefusion.cli.console import Console
 from livefusion.cli.parser import CommandParser
+from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
 from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.words import did_you_mean
 from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
 from livefusion.provenance.store import IdentityStore
 
 PHOTO_ADVICE = """Good photos show one face from the front: evenly lit, sharp, at least 300
 pixels wide, mouth closed, no glasses, hair off the forehead. Three to five are
-better than one."""
+better than one.
+Best is a video of 5 to 30 seconds: turn your head slowly left and right with a
+calm face, then smile once and open your mouth once."""
 PAINT_ADVICE = """Open it in an image editor, paint on a layer of your own, hide the layer of the
 template, and export as PNG with transparency: what you leave transparent stays
 your own skin. Then use it as a source: -s face.png. If your editor drops the
@@ -28,7 +32,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|add|revoke|template")
+    actions = made.add_actions("list|show|add|revoke|template")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -36,6 +40,13 @@ def parser() -> CommandParser:
         example="livefusion identity list --names",
     )
     listed.add_argument("--names", action="store_true", help="names alone, one a line")
+    shown = actions.add_parser(
+        "show",
+        help="tell what is known of one",
+        description="Of how many pictures a face was made, how much of it they show, and its expressions.",
+        example="livefusion identity show ana",
+    )
+    shown.add_argument("name", metavar="NAME", help="which one")
     _describe_add(
         actions.add_parser(
             "add",
@@ -69,6 +80,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return _template(arguments.out, arguments.size, console)
     if arguments.action == "list":
         return _list(arguments.names, console)
+    if arguments.action == "show":
+        return _show(arguments.name, console)
     if arguments.action == "add":
         return _add(arguments, console)
     _revoke(arguments.name)
@@ -79,7 +92,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 def _describe_add(added: CommandParser) -> None:
     added.add_argument("name", metavar="NAME", help="what to call it")
     added.add_argument(
-        "photos", metavar="PHOTO", nargs="+", type=Path, help="photos of the person, or a folder"
+        "photos", metavar="PHOTO", nargs="+", type=Path, help="photos or videos of the person, or a folder"
     )
     added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
     added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')
@@ -115,6 +128,31 @@ def _list(names_only: bool, console: Console) -> int:
     return 0
 
 
+def _show(name: str, console: Console) -> int:
+    from livefusion.pipeline.identities import IdentityLibrary
+
+    library = IdentityLibrary()
+    if name not in library.names():
+        hint = did_you_mean(name, library.names()) or "`livefusion identity list` shows what there is"
+        raise IdentityError(f"there is no identity {name}", hint)
+    face = library.load(name)
+    expressions = ", ".join(known.replace("_", " ") for known in face.expressions) or "none"
+    console.result(
+        table(
+            ("name", "pictures", "seen of the face", "expressions"),
+            [
+                (
+                    name,
+                    str(face.views or "not noted"),
+                    f"{face.seen:.0%}" if face.views else "not noted",
+                    expressions,
+                )
+            ],
+        )
+    )
+    return 0
+
+
 def _row(name: str) -> tuple[str, ...]:
     store = IdentityStore()
     if name not in store.names():
@@ -136,8 +174,11 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
     by, purpose = _answers(arguments, console)
     photos = _photos(arguments.photos)
     consent = ConsentRecord.record(arguments.name, by, purpose, photos, until=until)
-    library = IdentityLibrary()
-    identity = library.add(arguments.name, photos, consent)
+    library = IdentityLibrary(tell=tell_on(console))
+    try:
+        identity = library.add(arguments.name, photos, consent)
+    finally:
+        console.status("")
     for advice in library.advice:
         console.note(f"livefusion: advice: {advice}")
     console.result(f"{identity.label} is kept; try it: livefusion demo -s {arguments.name}")
@@ -145,10 +186,12 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _photos(paths: Sequence[Path]) -> list[Path]:
-    """The photos named, and those in the folders named."""
-    from livefusion.media.photo import list_photos
+    """The photos and videos named, and those in the folders named."""
+    from livefusion.media.photo import SOURCE_SUFFIXES, list_photos
 
-    return [photo for path in paths for photo in (list_photos(path) if path.is_dir() else [path])]
+    return [
+        photo for path in paths for photo in (list_photos(path, SOURCE_SUFFIXES) if path.is_dir() else [path])
+    ]
 
 
 def _revoke(name: str) -> None:

@@ -65,3 +65,17 @@ def progress_line(progress: "Progress") -> str:
     else:
         parts.insert(0, f"{progress.delivered} pictures")
     return " · ".join(parts)
+
+
+def tell_on(console: Console, clock: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
+    """Who shows how far a long piece of work is: a live line on a terminal, a plain line now and then."""
+    due = [clock() + PLAIN_INTERVAL]
+
+    def tell(text: str) -> None:
+        if console.live:
+            console.status(text)
+        elif clock() >= due[0]:
+            due[0] = clock() + PLAIN_INTERVAL
+            console.note(text)
+
+    return tell

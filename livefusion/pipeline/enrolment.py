@@ -21,7 +21,7 @@ from livefusion.swap.mesh.expression import BLINKS, EXPRESSIONS, ExpressionReade
 from livefusion.swap.mesh.identity import ExpressionPhotos
 from livefusion.swap.mesh.shape import fit_pose, vertex_normals
 
-MOST_VIEWS, MOST_OF_EXPRESSION, FEWEST_OF_EXPRESSION = 24, 10, 3
+MOST_VIEWS, MOST_OF_EXPRESSION, FEWEST_OF_EXPRESSION = 16, 6, 3
 SHORTEST_SECONDS, FEWEST_PICTURES = 2.0, 8
 
 # An expression is there above the first strength; a face is calm below the second, or hardly above what it is

@@ -129,17 +129,15 @@ def _square(rgb: Rgb, pixel_aspect: float) -> Rgb:
 
 def _largest(rgb: Rgb, finder: PhotoFaces, footage: Footage) -> Landmarks | None:
     """The landmarks of the largest face, and note whether it has a rival."""
-    meshes = [finder.landmarks(rgb, face) for face in finder.detect(rgb)]
-    meshes = [mesh for mesh in meshes if mesh.presence >= _PRESENCE]
-    meshes.sort(key=lambda mesh: -Box.around(mesh.landmarks).area)
+    # In all four orientations: a phone may have been held on its side without noting so.
+    faces = finder.find(rgb, presence=_PRESENCE)
     footage.searches += 1
-    if not meshes:
+    if not faces:
         return None
-    first = Box.around(meshes[0].landmarks)
-    others = [Box.around(mesh.landmarks) for mesh in meshes[1:]]
+    first, *others = (face.box for face in faces)
     if any(o.width >= RIVAL_WIDTH * first.width and o.iou(first) < _SAME_PLACE for o in others):
         footage.rivals += 1
-    return meshes[0].landmarks
+    return faces[0].landmarks
 
 
 def _elsewhere(known: Landmarks, found: Landmarks | None) -> bool:

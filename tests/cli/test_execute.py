@@ -93,6 +93,9 @@ def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakePipeli
     class Library:
         advice: tuple[str, ...] = ()
 
+        def __init__(self, tell: Any) -> None:
+            del tell
+
         def names(self) -> tuple[str, ...]:
             return ("vera",)
 

@@ -1,10 +1,12 @@
 """identity list, add and remove, around a library that is pretended."""
 
 import io
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import livefusion.pipeline.identities as identities_module
@@ -12,6 +14,7 @@ from livefusion.cli.console import Console
 from livefusion.cli.identity import parser, run
 from livefusion.cli.main import main
 from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.face import Expression, Identity
 from livefusion.media.paint import is_marked
 from livefusion.media.photo import load_rgba
 from livefusion.provenance.consent import ConsentRecord
@@ -26,6 +29,16 @@ class Library:
     """Keeps what it is given without looking at it."""
 
     advice = ("ana.jpg: turn to the light",)
+
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+        if tell:
+            tell("looking")
+
+    def load(self, name: str) -> Identity:
+        delta = np.zeros((512, 512, 3), np.int8)
+        smile = {"open_mouth": Expression(delta, 0.7)}
+        views = {"expressions": smile, "views": 24, "seen": 0.914} if name == "ana" else {}
+        return Identity(name, name, np.zeros(0, np.uint8), np.zeros(0, np.float32), **views)
 
     def names(self) -> tuple[str, ...]:
         return (*PERSONAS, *IdentityStore().names())
@@ -55,6 +68,16 @@ def test_names_are_one_a_line_personas_first(photo: str, capsys: pytest.CaptureF
     capsys.readouterr()
     assert main(["identity", "list", "--names"]) == 0
     assert capsys.readouterr().out == "vera\ntom\nana\n"
+
+
+def test_what_is_known_of_a_face_is_shown(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
+    capsys.readouterr()
+    for name, row in (("ana", ["ana", "24", "91%", "open", "mouth"]), ("vera", ["vera", "not", "noted"])):
+        assert main(["identity", "show", name]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].split()[: len(row)] == row
+    assert main(["identity", "show", "anna"]) == 2
+    assert "did you mean ana?" in capsys.readouterr().err
 
 
 def test_the_table_tells_whose_face_it_is_and_how_long_it_may_be_used(

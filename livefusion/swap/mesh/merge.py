@@ -17,10 +17,10 @@ _FACING = (0.15, 0.6)
 _FLOOR = np.float32(0.02)
 # Colours are merged at this size; what is finer than the blur, in texels of the whole, is detail.
 _COARSE = 512
-_DETAIL_BLUR = 5.0
+_DETAIL_BLUR = 10.0
 # Of two views that saw a texel, the one that saw it better gives nearly all of its detail: the mean of many
 # that lie a texel apart is smooth, and has no pores.
-_CHOOSING, _RANK = 4, 0.6
+_CHOOSING, _RANK = 4, 0.35
 # A view whose colour is this far from what the others agree on shows something else there.
 _DOUBT = 10.0
 _AROUND = np.ones((15, 15), np.uint8)
