@@ -9,7 +9,6 @@ import pytest
 from livefusion.swap.mesh.bake import (
     SourcePhoto,
     View,
-    delight,
     draw_on_texture,
     inside_outline,
     unwrap,
@@ -96,14 +95,6 @@ def test_midmean_by_hand() -> None:
     assert weighted_midmean(stack, weights)[0, 0, 0] == pytest.approx(1000)
 
 
-def test_delighting_evens_out_light_and_keeps_detail() -> None:
-    slope = np.linspace(80, 200, 1024)[None, :, None] * np.ones((1024, 1, 3))
-    slope[500:504, 400:600] -= 40
-    even = delight(slope.astype(np.uint8)).astype(float)
-    assert even[300, 850].mean() - even[300, 170].mean() < 0.6 * (slope[300, 850] - slope[300, 170]).mean()
-    assert even[490, 500].mean() - even[502, 500].mean() > 25
-
-
 def test_a_fringe_is_cut_with_all_that_lies_beyond_and_brows_are_not() -> None:
     rgb = np.full((1024, 1024, 3), SKIN, np.uint8)
     height = forehead_height()[:, 0]
@@ -111,7 +102,7 @@ def test_a_fringe_is_cut_with_all_that_lies_beyond_and_brows_are_not() -> None:
     rgb[(height > -0.1) & (height < 0.05), 300:420] = HAIR
     cut = hair_cut(rgb)
     middle = cut[:, 512]
-    assert middle[(height > 0) & (height < 0.1)].min() > 0.9
+    assert middle[(height > 0) & (height < 0.1)].min() > 0.8
     assert middle[height > 0.55].max() < 0.1
     assert cut[:, 350][(height > -0.1) & (height < 0.05)].min() > 0.8
 

@@ -1,4 +1,4 @@
-"""From a photo to a texture: unwrapped onto the UV map, its hidden side filled, its light evened."""
+"""From a photo to a texture: unwrapped onto the UV map, its hidden side filled."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +18,6 @@ Rgb = npt.NDArray[np.uint8]
 _FACING_BLUR = 12
 _TONE_BLUR = 40
 _LIGHT_BLUR = 80.0
-# Shares of the photo's light that stay, in L, a and b: eye sockets and nose shade every face, colours do not.
-_KEPT_LIGHT = (0.4, 0.15, 0.15)
 _TINY = np.float32(1e-6)
 # A texel is taken from the mirrored half when that half looks more towards the camera by this much.
 _MIRROR_MARGIN, _MIRROR_SLOPE = 0.25, 14.0
@@ -63,15 +61,6 @@ def unwrap(photo: SourcePhoto) -> View:
     facing = _facing(points)
     merit = photo.merit * min(1.0, float(np.ptp(points[:, 0])) / TEXTURE_SIZE)
     return View(_fill_from_mirror(flat, facing), facing, points, merit)
-
-
-def delight(rgb: Rgb) -> Rgb:
-    """Take most of the light and the shadow of the photo out of a texture, keeping its mean colour."""
-    detail, light = split_light(rgb, np.ones(rgb.shape[:2], np.float32))
-    mean = light[inside_outline()].mean(axis=0)
-    lab = detail + mean + (light - mean) * np.array(_KEPT_LIGHT, np.float32)
-    even = np.asarray(cv2.cvtColor(lab, cv2.COLOR_LAB2RGB), np.float32)
-    return np.asarray(np.clip(even * 255 + 0.5, 0, 255), np.uint8)
 
 
 def split_light(rgb: Rgb, weight: Floats) -> tuple[Floats, Floats]:

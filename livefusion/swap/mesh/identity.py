@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.face import Expression, Identity
-from livefusion.swap.mesh.bake import Rgb, SourcePhoto, View, delight, unwrap
+from livefusion.swap.mesh.bake import Rgb, SourcePhoto, View
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import RIGID, Floats
-from livefusion.swap.mesh.mask import face_mask, smoothstep
+from livefusion.swap.mesh.clean import PhotoCleaner
+from livefusion.swap.mesh.mask import smoothstep
 from livefusion.swap.mesh.merge import merge, seen_share
 from livefusion.swap.mesh.shape import fit_pose
-from livefusion.swap.mesh.skin import hair_cut
 
 _SHAPE_ROUNDS = 3
 _EXPRESSION_SIDE = 512
@@ -50,9 +50,10 @@ def bake_identity(
     """
     if not photos:
         raise ValueError("an identity needs at least one photo")
-    views = [unwrap(photo) for photo in photos]
-    rgb = delight(merge(views))
-    alpha = face_mask() * hair_cut(rgb)
+    cleaner = PhotoCleaner()
+    views = [cleaner.view(photo) for photo in photos]
+    rgb = merge(views)
+    alpha = cleaner.alpha(rgb, photos)
     return Identity(
         id,
         label,
@@ -61,7 +62,7 @@ def bake_identity(
         embedding,
         consent,
         expressions={
-            name: Expression(_change(rgb, alpha, shown.photos), shown.strength, shown.rest)
+            name: Expression(_change(cleaner, rgb, alpha, shown.photos), shown.strength, shown.rest)
             for name, shown in (expressions or {}).items()
         },
         views=len(views),
@@ -80,10 +81,12 @@ def mean_shape(shapes: Sequence[Floats]) -> Floats:
     return mean.astype(np.float32)
 
 
-def _change(neutral: Rgb, alpha: Floats, photos: Sequence[SourcePhoto]) -> npt.NDArray[np.int8]:
+def _change(
+    cleaner: PhotoCleaner, neutral: Rgb, alpha: Floats, photos: Sequence[SourcePhoto]
+) -> npt.NDArray[np.int8]:
     """(512, 512, 3): what is to be added to a neutral texture to show the expression of the photos."""
-    views = [unwrap(photo) for photo in photos]
-    skin = delight(merge(views)).astype(np.float32)
+    views = [cleaner.view(photo, keep_expression=True) for photo in photos]
+    skin = merge(views).astype(np.float32)
     shown = alpha * smoothstep(np.max([view.facing for view in views], axis=0), *_FACING)
     weight = shown[..., None]
     skin += ((neutral - skin) * weight).sum(axis=(0, 1)) / (weight.sum() + np.float32(1e-6))

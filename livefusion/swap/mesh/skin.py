@@ -1,38 +1,49 @@
 """What of a texture is skin: hair that hangs into the face is cut out of the alpha."""
 
+from functools import cache
+
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.swap.mesh.blur import low_pass
-from livefusion.swap.mesh.canonical import CHEEKS, TEXTURE_SIZE, Floats, canonical_mesh
-from livefusion.swap.mesh.mask import features, forehead_height, smoothstep
+from livefusion.swap.mesh.canonical import CHEEKS, NOSE_TIP, TEXTURE_SIZE, Floats, canonical_mesh
+from livefusion.swap.mesh.mask import smoothstep
+from livefusion.swap.mesh.regions import inner_face
 
 _SAMPLE_HALF = 12
 # Added to the measured spread of the skin: light varies over a face more than over a cheek.
 _SPREAD_MARGIN = np.array([14, 4, 5], np.float32)
+# The same for a texture without light.
+_DELIT_MARGIN = np.array([8, 3, 3.5], np.float32)
 # Normalised distances from the mean skin colour: skin below the first, not skin above the second.
 _SKIN, _NOT_SKIN = 1.2, 2.2
 _GROW_HAIR = 15
-_HAIR_MARGIN = 41
+_HAIR_MARGIN = 33
 _SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 18
-# Height above the brows at which the cut begins and is full: brows are dark, but no hair to be cut.
-_CUT_FROM, _CUT_FULL = 0.12, 0.25
+# Streaks: blur in texels, and factor and offset of the cheeks' own, for none and for hair.
+_STRAND_BLUR, _STRANDS = 7.0, ((1.4, 2.5), (2.2, 5.0))
+# Rays go out from the bridge of the nose, as far as the farthest corner.
+_MIDDLE, _MOUTH, _REACH = 6, 14, 900.0
+# Shares of a chin that is not skin: bare up to the first, bearded from the second on.
+_CHIN_SKIN, _BEARDED = (200, 18, 201, 421, 194, 418, 32, 262), (0.1, 0.3)
+_THIN, _RAY_BLUR = 17, 8.0
 
 
 def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
-    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 0 where hair hangs into the face, else 1.
+    """(1024, 1024) in [0, 1] for a delit texture (1024, 1024, 3) uint8: 0 where hair hangs into the face.
 
-    The inner face is never cut. Above the brows everything beyond the first hair is cut too: a light strand
-    has the colour of skin, but no skin lies beyond a fringe.
+    The inner face is never cut, and below the mouth a beard stays. Elsewhere what lies beyond the first hair,
+    seen from the nose, is cut too: a light strand has the colour of skin, but no skin lies beyond a fringe.
     """
-    skin = skin_likeness(rgb)
-    forehead = slice(0, int(np.argmax(forehead_height()[:, 0] <= _CUT_FROM)))
-    skin[forehead] = np.minimum.accumulate(skin[forehead][::-1], axis=0)[::-1]
+    alike = _likeness(rgb, _DELIT_MARGIN)
+    skin = np.minimum(alike, 1 - _strands(rgb))
+    skin = np.maximum(skin, smoothstep(inner_face(), 0.1, 0.5))
+    below = _below_mouth()
+    skin = below * skin + (1 - below) * _reached_from_within(skin)
     # A wide margin: under a fringe lies its shadow, which would show as a line across the forehead.
-    skin = np.asarray(cv2.erode(skin, np.ones((_HAIR_MARGIN, _HAIR_MARGIN), np.uint8)), np.float32)
-    above = smoothstep(forehead_height(), _CUT_FROM, _CUT_FULL)
-    cut = np.maximum(1 - features(), above) * (1 - skin)
+    skin = np.asarray(cv2.erode(skin, _disc(_HAIR_MARGIN)), np.float32)
+    cut = (1 - inner_face()) * (1 - skin) * (1 - _beard(alike))
     return low_pass(1 - cut, _SOFTEN_AFTER)
 
 
@@ -42,12 +53,56 @@ def skin_likeness(rgb: npt.NDArray[np.uint8]) -> Floats:
     Skin is modelled by mean and spread of the cheeks and the bridge of the nose in Lab; what is not grows
     by a few texels, to take the hair's soft edge along.
     """
+    return _likeness(rgb, _SPREAD_MARGIN)
+
+
+def _likeness(rgb: npt.NDArray[np.uint8], margin: Floats) -> Floats:
     lab = cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
     samples = np.concatenate([_sample(lab, index) for index in CHEEKS])
-    spread = samples.std(axis=0) + _SPREAD_MARGIN
+    spread = samples.std(axis=0) + margin
     distance = np.sqrt(np.square((lab - np.median(samples, axis=0)) / spread).mean(axis=2))
     skin = cv2.GaussianBlur(1 - smoothstep(distance, _SKIN, _NOT_SKIN), (0, 0), _SOFTEN_BEFORE)
     return np.asarray(cv2.erode(skin, np.ones((_GROW_HAIR, _GROW_HAIR), np.uint8)), np.float32)
+
+
+def _strands(rgb: npt.NDArray[np.uint8]) -> Floats:
+    """(1024, 1024) in [0, 1]: 1 where a texture is streaky like hair rather than smooth like the cheeks."""
+    grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    energy = np.sqrt(low_pass(np.square(low_pass(grey, 2.0) - low_pass(grey, _STRAND_BLUR)), _STRAND_BLUR))
+    usual = float(np.median(np.concatenate([_sample(energy[..., None], index) for index in CHEEKS])))
+    return smoothstep(energy, *(factor * usual + least for factor, least in _STRANDS))
+
+
+def _reached_from_within(skin: Floats) -> Floats:
+    """The least of (1024, 1024) values on the way from the middle of the face to each texel."""
+    x, y = (float(value) for value in canonical_mesh().texels()[_MIDDLE])
+    side, rays = TEXTURE_SIZE, 1024
+    flags = cv2.INTER_LINEAR | cv2.WARP_POLAR_LINEAR
+    # A wrinkle or a mole is not hair: what is thinner than a strand is looked over.
+    closed = np.asarray(cv2.morphologyEx(skin, cv2.MORPH_CLOSE, _disc(_THIN)), np.float32)
+    polar = cv2.warpPolar(closed, (side, rays), (x, y), _REACH, flags)
+    least = np.minimum.accumulate(polar, axis=1).astype(np.float32)
+    least = np.asarray(cv2.GaussianBlur(least, (1, 49), 0.1, sigmaY=_RAY_BLUR), np.float32)
+    back = cv2.warpPolar(least, (side, side), (x, y), _REACH, flags | cv2.WARP_INVERSE_MAP)
+    return np.asarray(np.minimum(skin, back), np.float32)
+
+
+def _beard(alike: Floats) -> Floats:
+    """(1024, 1): 1 below the mouth of who has a beard: what is there is no hair of the head; else 0."""
+    chin = float(np.mean([_sample(alike[..., None], index).mean() for index in _CHIN_SKIN]))
+    return np.asarray(_below_mouth() * smoothstep(np.array(1 - chin), *_BEARDED), np.float32)
+
+
+@cache
+def _below_mouth() -> Floats:
+    """(1024, 1): 0 above the tip of the nose, 1 below the mouth."""
+    places = canonical_mesh().texels()
+    rows = np.arange(TEXTURE_SIZE, dtype=np.float32)[:, None]
+    return smoothstep(rows, float(places[NOSE_TIP, 1]), float(places[_MOUTH, 1]))
+
+
+def _disc(size: int) -> npt.NDArray[np.uint8]:
+    return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)), np.uint8)
 
 
 def _sample(lab: Floats, vertex: int) -> Floats:
