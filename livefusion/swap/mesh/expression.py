@@ -44,6 +44,7 @@ class ExpressionReader:
     def __init__(self) -> None:
         self._session = Session(ModelRegistry.load()["face_blendshapes"])
         self._points = np.zeros((1, len(POINTS), 2), np.float32)
+        self._session.run({"points": self._points})  # the first run takes longer than the others
 
     def __call__(self, landmarks: Landmarks) -> Scores:
         """The (52,) float32 blendshape scores of (478, 3) landmarks, in MediaPipe's order."""
