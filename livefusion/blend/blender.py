@@ -39,7 +39,7 @@ class Blender:
         stream.wait(patch.ready)
         detail = self._details.match(frame, patch, track.id, stream)
         arguments = self._colours.match(frame, patch, track.id, settings, stream) | {
-            "strength": float(settings.relight),
+            "strength": 1.0,
             "opacity": float(settings.opacity),
             "detail": detail,
             "grain": float(settings.grain),
@@ -76,7 +76,8 @@ class Blender:
         device.launch(MEASURE_DETAIL, measured | momenta, stream)
         device.launch(SOFTEN_PATCH, {"patch": patch, "detail": detail}, stream)
         device.launch(COLOUR_STATS, place | {"momentum": 0.0, "stats": stats, "cells": cells}, stream)
-        device.launch(LIGHT_FIELD, {"cells": cells, "stats": stats, "radius": 1, "light": light}, stream)
+        field = {"radius": 1, "rim_radius": 0, "relight": 0.0, "rim": 1.0}
+        device.launch(LIGHT_FIELD, field | {"cells": cells, "stats": stats, "light": light}, stream)
         colours = {"stats": stats, "light": light, "strength": 0.0, "opacity": 1.0}
         colours |= {"detail": detail, "grain": 0.0, "seed": 0}
         device.launch(BLEND_MATCHED, place | colours, stream)

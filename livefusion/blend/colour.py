@@ -16,9 +16,11 @@ from livefusion.ops.registry import COLOUR_STATS, LIGHT_FIELD
 MOST_TRACKS = 16
 """State is kept for so many tracks; the one that was coloured least recently makes room."""
 STEADINESS = 0.85
-"""Share of the old statistics in the new ones, once a track is settled."""
+"""Share of the old statistics in the new ones, once a track is settled, while the scene is steady."""
 LIGHT_REACH = 0.13
 """Standard deviation of the light's blur, in widths of the patch."""
+RIM_REACH = 0.03
+"""The same near the outer edge, where the patch has to meet the frame."""
 _STEP_CELLS = 1024
 
 
@@ -34,7 +36,8 @@ class ColourMatcher:
     ) -> dict[str, Any]:
         """``stats`` and ``light`` for ``blend_matched``, valid until a patch of the same track is matched.
 
-        Without ``settings.match_colour`` a patch keeps its own colours, but for the light that falls on it.
+        The light is what ``settings.relight`` asks for, and near the outer edge what meets the frame there.
+        Without ``settings.match_colour`` a patch keeps its own colours, up to the edge, but for the light.
         """
         track = self._track(track_id, stream)
         cells, light = track.grids(patch.region)
@@ -49,9 +52,16 @@ class ColourMatcher:
             "cells": cells,
         }
         self._device.launch(COLOUR_STATS, measure, stream)
-        radius = max(1, round(LIGHT_REACH * patch.region.width / CELL - 0.5))
         stats = track.stats if settings.match_colour else track.unchanged
-        field = {"cells": cells, "stats": stats, "radius": radius, "light": light}
+        field = {
+            "cells": cells,
+            "stats": stats,
+            "radius": max(1, _radius(LIGHT_REACH, patch.region)),
+            "rim_radius": _radius(RIM_REACH, patch.region),
+            "relight": float(settings.relight),
+            "rim": float(settings.match_colour),
+            "light": light,
+        }
         self._device.launch(LIGHT_FIELD, field, stream)
         return {"stats": stats, "light": light}
 
@@ -66,6 +76,11 @@ class ColourMatcher:
         while len(self._tracks) > MOST_TRACKS:
             self._tracks.popitem(last=False)
         return track
+
+
+def _radius(reach: float, region: Region) -> int:
+    """Of three boxes, in cells, that blur as a Gaussian whose deviation is ``reach`` widths of the patch."""
+    return max(0, round(reach * region.width / CELL - 0.5))
 
 
 class _TrackColour:

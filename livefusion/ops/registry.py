@@ -73,7 +73,7 @@ MEASURE_DETAIL = OperatorSpec(
     "measure_detail", "detail", reads=("patch", "luma", "detail"), writes=("detail",)
 )
 SOFTEN_PATCH = OperatorSpec("soften_patch", "detail", reads=("patch", "detail"), writes=("patch",))
-LIGHT_FIELD = OperatorSpec("light_field", "colour", reads=("cells", "stats"), writes=("light",))
+LIGHT_FIELD = OperatorSpec("light_field", "light", reads=("cells", "stats"), writes=("light",))
 MIX_TEXELS = OperatorSpec("mix_texels", "texels", reads=("base", "deltas"), writes=("out",))
 MASK_FEATHER = OperatorSpec("mask_feather", "feather", reads=("patch",), writes=("patch",))
 

@@ -21,8 +21,8 @@ _TAPS = 12
 """Bytes of the four neighbours in NV12 whose mean is sampled."""
 _BATCHED = 4
 """Axes of a tensor for several faces."""
-_CELL_SCRATCH = 2 * 16
-"""Bytes a cell that the blur of the light field writes between rows and columns, and reads again."""
+_CELL_SCRATCH = 2 * 2 * 20
+"""Bytes a cell that the blurs of the light fields write between rows and columns, and read again."""
 
 Arguments = Mapping[str, Any]
 

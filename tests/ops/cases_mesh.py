@@ -65,9 +65,12 @@ def _cells(rng: np.random.Generator) -> np.ndarray:
     return cells
 
 
-def _light(rng: np.random.Generator, radius: int) -> Arguments:
+def _light(
+    rng: np.random.Generator, radius: int, rim_radius: int = 0, rim: float = 1.0, relight: float = 0.8
+) -> Arguments:
+    shares = {"radius": radius, "rim_radius": rim_radius, "relight": relight, "rim": rim}
     light = np.zeros((*CELLS, 3), np.float32)
-    return {"cells": _cells(rng), "stats": _stats(rng), "radius": radius, "light": light}
+    return shares | {"cells": _cells(rng), "stats": _stats(rng), "light": light}
 
 
 def _matched(
@@ -126,7 +129,12 @@ CASES = [
         for momentum in (0.0, 0.85)
     ),
     Case("in the corner", COLOUR_STATS, partial(_measured, momentum=0.0, x=66, y=42), 0.02),
-    *(Case(f"radius {radius}", LIGHT_FIELD, partial(_light, radius=radius), 0.01) for radius in (1, 9)),
+    *(
+        Case(f"radius {r} and {n}", LIGHT_FIELD, partial(_light, radius=r, rim_radius=n), 0.01)
+        for r, n in ((1, 0), (9, 2))
+    ),
+    Case("no rim", LIGHT_FIELD, partial(_light, radius=2, rim=0.0), 0.01),
+    Case("rim alone", LIGHT_FIELD, partial(_light, radius=1, relight=0.0), 0.01),
     *(
         Case(f"strength {s}", BLEND_MATCHED, partial(_matched, strength=s), 1, _shown)
         for s in (0.0, 0.8, 1.0)

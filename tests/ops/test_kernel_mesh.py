@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from op_case import Arguments, body_of, picture
 from raster_oracle import drawing, faults, ramps
 
-from livefusion.ops.cuda.colour import LONGEST_LINE
+from livefusion.ops.cuda.light import LONGEST_LINE
 from livefusion.ops.registry import (
     ADD_PLANE,
     BLEND_MATCHED,
@@ -226,14 +226,17 @@ def test_statistics_of_large_patches_lose_no_digits(size: tuple[int, int]) -> No
 
 
 @thorough
-@given(seeds, st.integers(1, 45), st.integers(1, 45), st.integers(1, 60))
-def test_light_of_any_grid(seed: int, rows: int, columns: int, radius: int) -> None:
+@given(seeds, st.integers(1, 45), st.integers(1, 45), st.integers(1, 60), st.integers(0, 9), st.floats(0, 1))
+def test_light_of_any_grid(
+    seed: int, rows: int, columns: int, radius: int, rim_radius: int, rim: float
+) -> None:
     rng = np.random.default_rng(seed)
     cells = rng.uniform(0, 4000, (rows, columns, 7)).astype(np.float32)
     cells[..., 0] = rng.uniform(0, 16, (rows, columns))
     cells *= rng.choice([0, 1], (rows, columns, 1)).astype(np.float32)
     light = np.full((rows, columns, 3), np.nan, np.float32)
-    arguments = {"cells": cells, "stats": stats_of(rng), "radius": radius, "light": light}
+    shares = {"radius": radius, "rim_radius": rim_radius, "relight": 0.8, "rim": rim}
+    arguments = shares | {"cells": cells, "stats": stats_of(rng), "light": light}
     wanted, got = (after["light"] for after in both(LIGHT_FIELD, arguments))
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=2e-2)
 
@@ -243,7 +246,8 @@ def test_light_of_a_face_that_fills_2160p() -> None:
     cells = np.repeat(rng.uniform(0, 16, (270, 270, 1)), 7, axis=2).astype(np.float32)
     cells[..., 1:] *= rng.uniform(90, 160, (270, 270, 6)).astype(np.float32)
     light = np.zeros((270, 270, 3), np.float32)
-    arguments = {"cells": cells, "stats": stats_of(rng), "radius": 35, "light": light}
+    shares = {"radius": 35, "rim_radius": 8, "relight": 0.8, "rim": 1.0}
+    arguments = shares | {"cells": cells, "stats": stats_of(rng), "light": light}
     assert largest_difference(LIGHT_FIELD, arguments) <= 2e-3
 
 
@@ -253,6 +257,9 @@ def test_lines_that_do_not_fit_are_refused(shape: tuple[int, int]) -> None:
         "cells": np.zeros((*shape, 7), np.float32),
         "stats": np.ones((3, 4), np.float32),
         "radius": 9,
+        "rim_radius": 2,
+        "relight": 0.8,
+        "rim": 1.0,
         "light": np.full((*shape, 3), np.nan, np.float32),
     }
     if max(shape) > LONGEST_LINE:

@@ -41,7 +41,8 @@ def _colour(
     stats = np.full((3, 4), np.nan, np.float32)
     cells = _measure(kind, scene, 0.0, stats)
     light = np.full((5, 7, 3), np.nan, np.float32)
-    body_of(LIGHT_FIELD, kind)(cells=cells, stats=stats, radius=1, light=light)
+    shares = {"radius": 1, "rim_radius": 0, "relight": strength, "rim": 0.0}
+    body_of(LIGHT_FIELD, kind)(cells=cells, stats=stats, light=light, **shares)
     planes = {name: scene[name].copy() for name in ("luma", "chroma")}
     body_of(BLEND_MATCHED, kind)(
         **planes,
@@ -49,7 +50,7 @@ def _colour(
         stats=stats,
         light=light,
         **CLEAN,
-        strength=strength,
+        strength=1.0,
         opacity=opacity,
         x=22,
         y=14,
@@ -124,3 +125,69 @@ def test_odd_places_and_sizes_are_refused(kind: BodyKind, x: int, y: int, width:
         body_of(BLEND_MATCHED, kind)(
             **scene, stats=stats, light=light, **CLEAN, strength=1.0, opacity=1.0, x=x, y=y
         )
+
+
+def _rings(kind: BodyKind, rim: float) -> np.ndarray:
+    """The light of a round face of one colour over a frame that is darker round a hole and along the edge."""
+    y, x = np.mgrid[0:40, 0:40] - 19.5
+    away, off = np.hypot(x, y), np.hypot(x, y + 6)
+    cells = np.zeros((40, 40, 7), np.float32)
+    cells[..., 0] = np.where((away < 18) & (off > 5), 16, 0)
+    below = np.where((off < 7) | (away > 15), 80, 120)
+    for channel in range(3):
+        cells[..., 1 + channel] = 120 * cells[..., 0]
+        cells[..., 4 + channel] = below * cells[..., 0]
+    light = np.full((40, 40, 3), np.nan, np.float32)
+    shares = {"radius": 5, "rim_radius": 1, "relight": 0.0, "rim": rim}
+    body_of(LIGHT_FIELD, kind)(cells=cells, stats=np.zeros((3, 4), np.float32), light=light, **shares)
+    return light
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_rim_lies_along_the_outer_edge_and_not_round_holes(kind: BodyKind) -> None:
+    light = _rings(kind, 1.0)
+    y, x = np.mgrid[0:40, 0:40] - 19.5
+    away, off = np.hypot(x, y), np.hypot(x, y + 6)
+    assert light[(away > 16) & (away < 18), 1].mean() < -28
+    assert light[(away > 16) & (away < 18), 0].mean() < -20
+    assert np.abs(light[(off > 5) & (off < 7)]).max() < 4
+    assert (_rings(kind, 0.0) == 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bay_in_the_outline_is_no_edge(kind: BodyKind) -> None:
+    """What covers a cheek cuts the alpha from the side; beside it there is no rim."""
+    cells = np.zeros((40, 40, 7), np.float32)
+    cells[4:36, 4:36, 0] = 16
+    cells[16:24, 0:14, 0] = 0
+    cells[..., 4:] = -30 * cells[..., :1]
+    light = np.full((40, 40, 3), np.nan, np.float32)
+    shares = {"radius": 4, "rim_radius": 0, "relight": 0.0, "rim": 1.0}
+    body_of(LIGHT_FIELD, kind)(cells=cells, stats=np.zeros((3, 4), np.float32), light=light, **shares)
+    assert np.abs(light[16:24, 14]).max() < 1
+    assert light[4, 20, 1] < -25
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pixels_without_alpha_lend_no_colour(kind: BodyKind) -> None:
+    """One pixel of each square is not drawn: black, and transparent."""
+    scene = _scene(7)
+    scene["patch"][...] = (120, 110, 150, 255)
+    scene["patch"][::2, ::2] = 0
+    cells = _measure(kind, scene, 0.0, np.zeros((3, 4), np.float32))
+    np.testing.assert_allclose(
+        cells[..., 1:4] / cells[..., :1], np.full((5, 7, 3), (120, 110, 150)), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("jump", "left"), [(1.0, 0.8), (4.0, 1.7), (60.0, 0.23)])
+def test_small_changes_are_smoothed_and_large_ones_followed(kind: BodyKind, jump: float, left: float) -> None:
+    scene = _scene(8)
+    scene["patch"][..., 3] = 255
+    scene["luma"][:] = 100
+    stats = np.zeros((3, 4), np.float32)
+    _measure(kind, scene, 0.0, stats)
+    scene["luma"][:] = np.uint8(100 + jump)
+    _measure(kind, scene, 0.85, stats)
+    assert 100 + jump - stats[0, 2] == pytest.approx(left, abs=0.06)

@@ -180,7 +180,8 @@ def _light(width: int, height: int, rng: np.random.Generator) -> Arguments:
     registry.COLOUR_STATS.body("reference")(**arguments)
     light = np.zeros(grids(height)[1], np.float32)
     radius = max(1, face_side(height) // 60)
-    return {"cells": arguments["cells"], "stats": arguments["stats"], "radius": radius, "light": light}
+    shares = {"radius": radius, "rim_radius": radius // 4, "relight": 0.8, "rim": 1.0}
+    return shares | {"cells": arguments["cells"], "stats": arguments["stats"], "light": light}
 
 
 def _matched(width: int, height: int, rng: np.random.Generator) -> Arguments:

@@ -105,10 +105,11 @@ class FramePath:
         launch(registry.SOFTEN_PATCH, {"patch": patch, "detail": self._detail}, stream)
         measure = picture | at | {"patch": patch, "momentum": 0.0, "stats": stats, "cells": self._cells}
         launch(registry.COLOUR_STATS, measure, stream)
-        field = {"cells": self._cells, "stats": stats, "radius": 5, "light": self._light}
-        launch(registry.LIGHT_FIELD, field, stream)
+        shares = {"radius": 5, "rim_radius": 1, "relight": 0.8, "rim": 1.0}
+        field = {"cells": self._cells, "stats": stats, "light": self._light}
+        launch(registry.LIGHT_FIELD, field | shares, stream)
         self._between(stream)
-        colours = {"stats": stats, "light": self._light, "strength": 0.8, "opacity": 1.0}
+        colours = {"stats": stats, "light": self._light, "strength": 1.0, "opacity": 1.0}
         colours |= {"detail": self._detail, "grain": 1.0, "seed": self._frame}
         launch(registry.BLEND_MATCHED, picture | at | {"patch": patch} | colours, stream)
         return buffer.after(stream.record())

@@ -6,7 +6,6 @@
 #define LF_BLOCK_CELLS (LF_LANES / LF_CELL_QUADS / LF_CELL_QUADS)  // cells of a row that a block measures
 #define LF_CHANNELS 6  // Y, Cb, Cr of the patch, then of the frame
 #define LF_TOTALS (1 + 2 * LF_CHANNELS)  // samples, their sums, sums of their squares
-#define LF_LINE 1024  // cells of the longest row or column
 
 struct LfMeasure {
     LfView<u8> patch, luma, chroma;
@@ -17,9 +16,9 @@ struct LfMeasure {
     int across, blocks;
 };
 
-// All values are sums over the four pixels of a quad. Whole numbers: order changes nothing.
+// Sums over the four pixels of a quad, in whole numbers: order changes nothing.
 struct LfMeasureShared {
-    u32 weighted[1 + LF_CHANNELS][LF_LANES];  // alpha, then values times alpha
+    u32 weighted[1 + LF_CHANNELS][LF_LANES];  // alpha, then values, each pixel's times its own alpha
     u32 firm[1 + LF_CHANNELS][LF_LANES];  // whether the sample is firm, then values if so
     u32 partial[LF_TOTALS][8];
 };
@@ -29,27 +28,41 @@ LF_DEVICE u32 lf_four(u32 a, u32 b, u32 c, u32 d, int channel) {
     return (a >> shift & 255) + (b >> shift & 255) + (c >> shift & 255) + (d >> shift & 255);
 }
 
+// A channel of four pixels, each weighted by its own alpha.
+LF_DEVICE u32 lf_weighted_four(const u32* pixels, int channel) {
+    u32 sum = 0;
+    for (int i = 0; i < 4; i++) sum += (pixels[i] >> 24) * (pixels[i] >> 8 * channel & 255);
+    return sum;
+}
+
 // One of the 64 x 4 quads of a block.
 LF_DEVICE void lf_measure_quad(const LfMeasure& a, int column, int row, int lane, LfMeasureShared& shared) {
-    u32 alpha = 0, values[LF_CHANNELS] = {0, 0, 0, 0, 0, 0};
+    u32 alpha = 0, values[LF_CHANNELS] = {}, weighted[LF_CHANNELS] = {};
     const int x = a.x + 2 * column, y = a.y + 2 * row;
     const bool seen = 2 * column + 1 < a.patch.width && 2 * row + 1 < a.patch.height && x >= 0 && y >= 0 &&
                       x + 1 < a.luma.width && y + 1 < a.luma.height;
     if (seen) {
         const u8 *upper = a.patch.at(2 * column, 2 * row), *lower = a.patch.at(2 * column, 2 * row + 1);
-        const u32 p00 = lf_load4(upper), p01 = lf_load4(upper + 4), p10 = lf_load4(lower), p11 = lf_load4(lower + 4);
+        const u32 p[4] = {lf_load4(upper), lf_load4(upper + 4), lf_load4(lower), lf_load4(lower + 4)};
         const u8 *above = a.luma.at(x, y), *below = a.luma.at(x, y + 1), *chroma = a.chroma.at(x / 2, y / 2);
-        alpha = lf_four(p00, p01, p10, p11, 3);
-        for (int channel = 0; channel < 3; channel++) values[channel] = lf_four(p00, p01, p10, p11, channel);
+        alpha = lf_four(p[0], p[1], p[2], p[3], 3);
+        for (int channel = 0; channel < 3; channel++) {
+            values[channel] = lf_four(p[0], p[1], p[2], p[3], channel);
+            weighted[channel] = lf_weighted_four(p, channel);
+        }
         values[3] = u32(above[0]) + above[1] + below[0] + below[1];
-        values[4] = 4 * u32(chroma[0]);
-        values[5] = 4 * u32(chroma[1]);
+        weighted[3] = (p[0] >> 24) * above[0] + (p[1] >> 24) * above[1] + (p[2] >> 24) * below[0] +
+                      (p[3] >> 24) * below[1];
+        for (int i = 0; i < 2; i++) {
+            values[4 + i] = 4 * u32(chroma[i]);
+            weighted[4 + i] = alpha * chroma[i];
+        }
     }
     const bool firm = int(alpha) >= a.firm;
     shared.weighted[0][lane] = alpha;
     shared.firm[0][lane] = firm;
     for (int channel = 0; channel < LF_CHANNELS; channel++) {
-        shared.weighted[1 + channel][lane] = alpha * values[channel];
+        shared.weighted[1 + channel][lane] = weighted[channel];
         shared.firm[1 + channel][lane] = firm ? values[channel] : 0;
     }
 }
@@ -62,7 +75,7 @@ LF_DEVICE void lf_measure_cell(const LfMeasure& a, int column, int row, int cell
     for (int j = 0; j < LF_CELL_QUADS; j++)
         for (int i = 0; i < LF_CELL_QUADS; i++)
             sum += shared.weighted[value][(j * LF_BLOCK_CELLS + cell) * LF_CELL_QUADS + i];
-    a.cells.at(column, row)[value] = float(sum) / (value == 0 ? 1020.0f : 4080.0f);
+    a.cells.at(column, row)[value] = float(sum) / 1020.0f;
 }
 
 // One total of a block, over an eighth of its quads.
@@ -98,6 +111,7 @@ struct LfStats {
     float* stats;  // for Y, Cb, Cr: mean and deviation of the patch, then of the frame
     int blocks, fewest;
     float momentum;
+    float jump;  // difference from which an old value is forgotten
 };
 
 struct LfStatsShared {
@@ -120,8 +134,10 @@ LF_DEVICE void lf_note(const LfStats& a, int channel, const LfStatsShared& share
     const float off = float(rest) / float(count), square = float(squares) / float(count);
     const float found[2] = {0.25f * (float(middle) + off), 0.25f * sqrt(fmax(square - off * off, 0.0f))};
     float* stats = a.stats + channel % 3 * 4 + channel / 3 * 2;
-    for (int i = 0; i < 2; i++)
-        stats[i] = a.momentum == 0 ? found[i] : stats[i] * a.momentum + found[i] * (1 - a.momentum);
+    for (int i = 0; i < 2; i++) {
+        const float off = stats[i] - found[i], jumps = off / a.jump;
+        stats[i] = a.momentum == 0 ? found[i] : found[i] + a.momentum * off / (1 + jumps * jumps);
+    }
 }
 
 // Sums of a few totals over the blocks of a lane; all at once would take more registers than there are.
@@ -158,79 +174,9 @@ struct LfMatch {
 
     LF_DEVICE LfMatch(const float* stats, int channel, float low, float high) {
         const float* s = stats + 4 * channel;
-        const float floor = 1e-3f;
-        gain = lf_clamp((s[3] + floor) / (s[1] + floor), low, high);
+        const float floor = 1e-3f, black = 16;
+        const float darker = fmax(stats[2] - black, 1.0f) / fmax(stats[0] - black, 1.0f);
+        gain = lf_clamp((s[3] + floor) / (s[1] + floor), low * fmin(darker, 1.0f), high);
         shift = s[2] - gain * s[0];
     }
 };
-
-// Three differences and the weight of a cell.
-struct alignas(16) LfFour {
-    float v[4];
-};
-
-struct LfLight {
-    LfView<float> cells, light;
-    LfFour* between;  // columns of the blurred rows, each of `cells.height` values
-    const float* stats;
-    int radius, passes;
-    float lowest_gain, highest_gain;
-    float scale;  // 1 / (2 * radius + 1)
-};
-
-struct LfLightShared {
-    LfFour lines[2][LF_LINE];
-};
-
-LF_DEVICE LfFour lf_difference(const LfLight& a, int column, int row) {
-    const float* cell = a.cells.at(column, row);
-    LfFour found;
-    for (int i = 0; i < 3; i++) {
-        const LfMatch match(a.stats, i, a.lowest_gain, a.highest_gain);
-        found.v[i] = cell[4 + i] - (cell[1 + i] * match.gain + match.shift * cell[0]);
-    }
-    found.v[3] = cell[0];
-    return found;
-}
-
-// Mean over the neighbours of a value in a line, zero outside.
-LF_DEVICE LfFour lf_box(const LfLight& a, const LfFour* line, int index, int size) {
-    const int first = index > a.radius ? index - a.radius : 0;
-    const int last = index + a.radius < size ? index + a.radius : size - 1;
-    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (int i = first; i <= last; i++) {
-        const LfFour other = line[i];
-        s0 += other.v[0], s1 += other.v[1], s2 += other.v[2], s3 += other.v[3];
-    }
-    return {{s0 * a.scale, s1 * a.scale, s2 * a.scale, s3 * a.scale}};
-}
-
-// Boxes along rows and boxes along columns may change places: first all along the rows, a block for each.
-LF_DEVICE int light_rows_phases(const LfLight& a) { return 1 + a.passes; }
-
-LF_DEVICE void light_rows_phase(const LfLight& a, int row, int, int, int phase, int lane, LfNothing&,
-                                LfLightShared& shared) {
-    for (int i = lane; i < a.cells.width; i += LF_LANES) {
-        const LfFour* before = shared.lines[(phase + 1) % 2];
-        const LfFour value = phase == 0 ? lf_difference(a, i, row) : lf_box(a, before, i, a.cells.width);
-        if (phase < a.passes) shared.lines[phase % 2][i] = value;
-        else a.between[i64(i) * a.cells.height + row] = value;
-    }
-}
-
-LF_DEVICE int light_columns_phases(const LfLight& a) { return 1 + a.passes; }
-
-LF_DEVICE void light_columns_phase(const LfLight& a, int column, int, int, int phase, int lane, LfNothing&,
-                                   LfLightShared& shared) {
-    const int size = a.cells.height;
-    for (int i = lane; i < size; i += LF_LANES) {
-        const LfFour* before = shared.lines[(phase + 1) % 2];
-        const LfFour value = phase == 0 ? a.between[i64(column) * size + i] : lf_box(a, before, i, size);
-        if (phase < a.passes) {
-            shared.lines[phase % 2][i] = value;
-        } else {
-            float* light = a.light.at(column, i);
-            for (int k = 0; k < 3; k++) light[k] = value.v[k] / (value.v[3] + 1e-2f);
-        }
-    }
-}

@@ -5,6 +5,7 @@
 #include "detail.cu"
 #include "feather.cu"
 #include "letterbox.cu"
+#include "light.cu"
 #include "occlusion.cu"
 #include "paste.cu"
 #include "plane.cu"

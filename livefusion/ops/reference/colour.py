@@ -12,12 +12,17 @@ FIRM_ALPHA = 0.9
 FEWEST_SAMPLES = 20
 """Fewer firm 2 × 2 samples than this leave the statistics as they are."""
 GAIN_LIMITS = (0.7, 1.15)
-"""Bounds of the contrast change: a beard or a glint below would else turn into make-up on the patch."""
-LIGHT_PASSES = 3
-"""Box blurs that together stand for a Gaussian."""
+"""Bounds of the contrast change: a beard or a glint below would else turn into make-up on the patch.
+
+Where the frame is darker than the patch, the lower one sinks with it: brows would else fall below black.
+"""
+BLACK = 16
+"""Level from which brightness counts in that."""
+JUMP = 4.0
+"""Code values by which statistics differ when the scene has changed: noise stays well below."""
 
 _SPREAD_FLOOR = 1e-3
-_WEIGHT_FLOOR = 1e-2
+_ROUNDING = 1e-9
 
 
 def colour_stats(
@@ -35,78 +40,48 @@ def colour_stats(
 
     ``patch`` is (h, w, 4) uint8 Y, Cb, Cr, alpha with even sides; its top-left pixel lies at even ``x``,
     ``y`` of the NV12 planes ``luma`` and ``chroma``. ``stats`` (3, 4) float32 holds, for Y, Cb and Cr, mean
-    and standard deviation of the patch, then of the frame, over firm samples; new values are mixed into old
-    ones by 1 − ``momentum``, and replace them if it is 0. ``cells`` (⌈h/8⌉, ⌈w/8⌉, 7) float32 gets, for
-    each square of 8 × 8 pixels, the sum of alpha in [0, 1] and the alpha-weighted sums of the patch's and of
-    the frame's Y, Cb, Cr, in samples.
+    and standard deviation of the patch, then of the frame, over firm samples. Of an old value that is ``e``
+    off the new one, ``momentum`` · e / (1 + (e / JUMP)²) remains: noise is smoothed, a flash is followed at
+    once. ``cells`` (⌈h/8⌉, ⌈w/8⌉, 7) float32 gets, for each square of 8 × 8 pixels, the sum of alpha in
+    [0, 1] and the sums of the patch's and of the frame's Y, Cb, Cr, each pixel weighted by its own alpha
+    (there is no colour where the patch has none), in samples.
     """
     height, width = patch.shape[:2]
     window = luma[y : y + height, x : x + width]
-    frame: Any = np.dstack(
-        [_quads(window), chroma[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2].astype(np.float64)]
+    colour = chroma[y // 2 : (y + height) // 2, x // 2 : (x + width) // 2].astype(np.float64)
+    alpha = patch[..., 3] / 255
+    seen = np.dstack(
+        [np.ones_like(alpha), patch[..., :3], window, colour.repeat(2, axis=0).repeat(2, axis=1)]
     )
-    drawn = np.dstack([_quads(patch[..., channel]) for channel in range(4)])
-    alpha = drawn[..., 3] / 255
-    values = np.dstack([np.ones_like(alpha), drawn[..., :3], frame]) * alpha[..., None]
-    side = CELL // 2
-    padding = [(0, -size % side) for size in alpha.shape] + [(0, 0)]
-    padded = np.pad(values, padding)
-    rows, columns = padded.shape[0] // side, padded.shape[1] // side
-    cells[...] = padded.reshape(rows, side, columns, side, 7).sum(axis=(1, 3))
+    padded = np.pad(seen * alpha[..., None], [(0, -size % CELL) for size in alpha.shape] + [(0, 0)])
+    rows, columns = padded.shape[0] // CELL, padded.shape[1] // CELL
+    cells[...] = padded.reshape(rows, CELL, columns, CELL, 7).sum(axis=(1, 3)) / 4
 
-    firm = alpha >= FIRM_ALPHA
+    firm = _quads(alpha) >= FIRM_ALPHA - _ROUNDING
     if firm.sum() < FEWEST_SAMPLES:
         return
-    below, above = frame[firm], drawn[firm][:, :3]
+    above = np.dstack([_quads(patch[..., channel]) for channel in range(3)])[firm]
+    below = np.dstack([_quads(window), colour])[firm]
     new = np.column_stack([above.mean(axis=0), above.std(axis=0), below.mean(axis=0), below.std(axis=0)])
-    stats[...] = new if momentum == 0 else momentum * stats + (1 - momentum) * new
+    if momentum > 0:
+        off = stats - new
+        new += momentum * off / (1 + (off / JUMP) ** 2)
+    stats[...] = new
 
 
-def _quads(plane: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+def _quads(plane: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Means of 2 × 2 pixels."""
     height, width = plane.shape
     means: npt.NDArray[np.float64] = plane.reshape(height // 2, 2, width // 2, 2).mean(axis=(1, 3))
     return means
 
 
-def light_field(
-    *,
-    cells: npt.NDArray[np.float32],
-    stats: npt.NDArray[np.float32],
-    radius: int,
-    light: npt.NDArray[np.float32],
-) -> None:
-    """Find how the light of the frame differs from that of the matched patch, at low frequency.
-
-    ``cells`` and ``stats`` are as ``colour_stats`` leaves them. Writes ``light`` (rows, columns, 3) float32:
-    what to add to the matched Y, Cb and Cr in the middle of each cell, blurred by three boxes of side
-    2 · ``radius`` + 1 cells and normalised by the alpha under them.
-    """
-    shift, gain = matching(stats)
-    weight = cells[..., :1].astype(np.float64)
-    difference = cells[..., 4:7] - (cells[..., 1:4] * gain + shift * weight)
-    blurred = np.concatenate([difference, weight], axis=-1)
-    for _ in range(LIGHT_PASSES):
-        blurred = _box(_box(blurred, radius, 0), radius, 1)
-    side = (2 * radius + 1) ** (2 * LIGHT_PASSES)
-    blurred /= side
-    light[...] = blurred[..., :3] / (blurred[..., 3:] + _WEIGHT_FLOOR)
-
-
-def _box(values: npt.NDArray[np.float64], radius: int, axis: int) -> npt.NDArray[np.float64]:
-    """Sums over 2 · radius + 1 neighbours along an axis, zero outside."""
-    padding = [(0, 0)] * values.ndim
-    padding[axis] = (radius, radius)
-    padded = np.pad(values, padding)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=axis)
-    sums: npt.NDArray[np.float64] = windows.sum(axis=-1)
-    return sums
-
-
 def matching(stats: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Shift and gain, (3,) each, that carry the patch's mean and spread onto the frame's."""
     mean, spread, wanted_mean, wanted_spread = stats.astype(np.float64).T
-    gain = np.clip((wanted_spread + _SPREAD_FLOOR) / (spread + _SPREAD_FLOOR), *GAIN_LIMITS)
+    lowest, highest = GAIN_LIMITS
+    lowest *= min(1.0, max(wanted_mean[0] - BLACK, 1.0) / max(mean[0] - BLACK, 1.0))
+    gain = np.clip((wanted_spread + _SPREAD_FLOOR) / (spread + _SPREAD_FLOOR), lowest, highest)
     return wanted_mean - gain * mean, gain
 
 

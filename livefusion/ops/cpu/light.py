@@ -1,0 +1,139 @@
+"""Finding the light that falls on the frame and not yet on the patch, on its grid of cells."""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from livefusion.ops.cpu.colour import matching
+from livefusion.ops.reference.colour import CELL
+from livefusion.ops.reference.light import LIGHT_PASSES, RIM_RANGE, RIM_SHARES, WEIGHT_FLOOR
+
+_FULL = CELL * CELL / 4
+_RIM_START, _RIM_END = RIM_RANGE
+
+
+def light_field(
+    *,
+    cells: npt.NDArray[np.float32],
+    stats: npt.NDArray[np.float32],
+    radius: int,
+    rim_radius: int,
+    relight: float,
+    rim: float,
+    light: npt.NDArray[np.float32],
+) -> None:
+    """Find how the light of the frame differs from that of the patch; contract in ``reference.light``."""
+    _find_light(cells, stats, radius, rim_radius, relight, rim, light)
+
+
+@njit(cache=True, nogil=True)
+def _find_light(  # noqa: PLR0917 numba takes no keyword-only arguments
+    cells: npt.NDArray[np.float32],
+    stats: npt.NDArray[np.float32],
+    radius: int,
+    rim_radius: int,
+    relight: float,
+    rim: float,
+    light: npt.NDArray[np.float32],
+) -> None:
+    """``light_field`` without keywords."""
+    rows, columns = cells.shape[:2]
+    narrow, wide = np.empty((4, rows, columns), np.float64), np.empty((5, rows, columns), np.float64)
+    narrow[3] = cells[:, :, 0]
+    for channel in range(3):
+        shift, gain = matching(stats, channel)
+        narrow[channel] = cells[:, :, channel + 4] - cells[:, :, channel + 1] * gain - shift * cells[:, :, 0]
+    wide[:4] = narrow
+    _fill(narrow[3], wide[4])
+    _blur(narrow, rim_radius)
+    _blur(wide, radius)
+    for row in range(rows):
+        for column in range(columns):
+            inside = (wide[4, row, column] / _FULL - _RIM_START) / (_RIM_END - _RIM_START)
+            inside = min(max(inside, 0.0), 1.0)
+            edge = rim * (1.0 - inside * inside * (3.0 - 2.0 * inside))
+            inner = relight / (wide[3, row, column] + WEIGHT_FLOOR)
+            outer = 1.0 / (narrow[3, row, column] + WEIGHT_FLOOR)
+            for channel in range(3):
+                added = wide[channel, row, column] * inner
+                share = edge * RIM_SHARES[channel]
+                light[row, column, channel] = added + share * (narrow[channel, row, column] * outer - added)
+
+
+@njit(cache=True, nogil=True)
+def _fill(weight: npt.NDArray[np.float64], out: npt.NDArray[np.float64]) -> None:
+    """``reference.light.filled``."""
+    rows, columns = weight.shape
+    down = np.empty((rows, columns), np.float64)
+    most = np.zeros(columns, np.float64)
+    for row in range(rows):
+        most = np.maximum(most, weight[row])
+        down[row] = most
+    most[:] = 0.0
+    for row in range(rows - 1, -1, -1):
+        most = np.maximum(most, weight[row])
+        down[row] = np.minimum(down[row], most)
+    for row in range(rows):
+        highest = 0.0
+        for column in range(columns):
+            highest = max(highest, weight[row, column])
+            out[row, column] = highest
+        highest = 0.0
+        for column in range(columns - 1, -1, -1):
+            highest = max(highest, weight[row, column])
+            out[row, column] = max(down[row, column], min(out[row, column], highest))
+
+
+@njit(cache=True, nogil=True)
+def _blur(planes: npt.NDArray[np.float64], radius: int) -> None:
+    """Blur planes in place by boxes of 2 · radius + 1 cells, zero outside."""
+    if radius == 0:
+        return
+    count, rows, columns = planes.shape
+    line = np.empty(columns, np.float64)
+    whole = np.empty((rows, columns), np.float64)
+    for plane in range(count):
+        for _ in range(LIGHT_PASSES):
+            for row in range(rows):
+                _box(planes[plane, row], radius, line)
+            _box_down(planes[plane], radius, whole, line)
+
+
+@njit(cache=True, nogil=True)
+def _box(values: npt.NDArray[np.float64], radius: int, line: npt.NDArray[np.float64]) -> None:
+    """Replace values by their means over 2 · radius + 1 neighbours, zero outside; ``line`` is scratch."""
+    size = values.shape[0]
+    line[:size] = values
+    total = line[: min(radius, size)].sum()
+    for index in range(size):
+        if index + radius < size:
+            total += line[index + radius]
+        if index - radius - 1 >= 0:
+            total -= line[index - radius - 1]
+        values[index] = total / (2 * radius + 1)
+
+
+@njit(cache=True, nogil=True)
+def _box_down(
+    plane: npt.NDArray[np.float64],
+    radius: int,
+    whole: npt.NDArray[np.float64],
+    total: npt.NDArray[np.float64],
+) -> None:
+    """The same along columns, all of them side by side; ``whole`` and ``total`` are scratch."""
+    rows, columns = plane.shape
+    whole[:] = plane
+    total[:] = 0.0
+    for row in range(min(radius, rows)):
+        for column in range(columns):
+            total[column] += whole[row, column]
+    scale = 1.0 / (2 * radius + 1)
+    for row in range(rows):
+        if row + radius < rows:
+            for column in range(columns):
+                total[column] += whole[row + radius, column]
+        if row - radius - 1 >= 0:
+            for column in range(columns):
+                total[column] -= whole[row - radius - 1, column]
+        for column in range(columns):
+            plane[row, column] = total[column] * scale
