@@ -16,6 +16,7 @@ from livefusion.evaluation.figure import Figure, Figures
 from livefusion.evaluation.flicker import FlickerMeasure
 from livefusion.evaluation.identity import IdentityMeasure
 from livefusion.evaluation.jitter import JitterMeasure
+from livefusion.evaluation.light import LightMeasure
 from livefusion.evaluation.measure import Measure
 from livefusion.evaluation.movie import SideBySide
 from livefusion.evaluation.occlusion import OcclusionMeasure, Rehearsal
@@ -111,6 +112,7 @@ class ClipEvaluator:
             ExpressionMeasure(),
             FlickerMeasure(),
             BorderMeasure(),
+            LightMeasure(),
             TextureMeasure(),
         ]
         judge = self._options.judge
