@@ -16,22 +16,22 @@ BITS = 16
 """Bars of the number; it counts up to 65,535 and begins anew."""
 _DARK, _BRIGHT = 40, 210
 _ROWS = 8
-"""Height of the bars: one part in so many of the picture."""
+"""Height of the bars, at the bottom where no badge is: one part in so many of the picture."""
 
 
 def burn_number(luma: npt.NDArray[np.uint8], number: int) -> None:
-    """Write a number over the top of a picture's luma (h, w), most significant bit left, in place."""
+    """Write a number over the bottom of a picture's luma (h, w), most significant bit left, in place."""
     height, width = luma.shape
     edges = np.linspace(0, width, BITS + 1).astype(int)
     for bit in range(BITS):
         value = _BRIGHT if number >> (BITS - 1 - bit) & 1 else _DARK
-        luma[: height // _ROWS, edges[bit] : edges[bit + 1]] = value
+        luma[height - height // _ROWS :, edges[bit] : edges[bit + 1]] = value
 
 
 def read_number(luma: npt.NDArray[np.uint8]) -> int:
-    """The number over the top of a picture's luma (h, w)."""
+    """The number over the bottom of a picture's luma (h, w)."""
     height, width = luma.shape
-    row = luma[: height // _ROWS].astype(np.float32)
+    row = luma[height - height // _ROWS :].astype(np.float32)
     edges = np.linspace(0, width, BITS + 1).astype(int)
     middle = (_DARK + _BRIGHT) / 2
     number = 0
@@ -43,7 +43,7 @@ def read_number(luma: npt.NDArray[np.uint8]) -> int:
 
 
 def numbered_picture(size: Size, number: int, texture: npt.NDArray[np.uint8] | None = None) -> Any:
-    """An ``av.VideoFrame`` (yuv420p) with a number over the top; ``texture`` is its luma, else grey."""
+    """An ``av.VideoFrame`` (yuv420p) with a number at the bottom; ``texture`` is its luma, else grey."""
     import av
 
     planes = np.full((size.height * 3 // 2, size.width), 128, np.uint8)

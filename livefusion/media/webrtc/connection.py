@@ -74,7 +74,7 @@ class Connection:
 
     async def close(self) -> None:
         """End it."""
-        await self.peer.close()
+        await self._release()
         self._tell_end()
 
     async def _note_state(self) -> None:
@@ -83,7 +83,21 @@ class Connection:
         self.connected |= state == "connected"
         if state in _ENDED and not self._ended:
             self._tell_end()
+            await self._release()
+
+    async def _release(self) -> None:
+        try:
             await self.peer.close()
+        except Exception as error:  # border: aiortc cannot close what a crafted offer left half made
+            _log.debug("a connection is closed in part: %s", error)
+            await self._stop_transports()
+
+    async def _stop_transports(self) -> None:
+        for transceiver in self.peer.getTransceivers():
+            transport = transceiver.receiver.transport
+            if transport is not None:
+                await transport.stop()
+                await transport.transport.stop()
 
     def _tell_end(self) -> None:
         if self._ended:
