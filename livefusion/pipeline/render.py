@@ -21,7 +21,8 @@ from livefusion.swap.engine import SwapEngine
 LEAST_OPACITY = 0.5
 """A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
 OCCLUSION: Final = "occlusion"
-RUNGS: Final = (OCCLUSION,)
+EXPRESSION: Final = "expression"
+RUNGS: Final = (OCCLUSION, EXPRESSION)
 """Work that is left out when frames come late, the first to go first (``DeadlineLadder``)."""
 
 
@@ -132,7 +133,10 @@ class RenderStage:
             self._occlusion.look(frame, seen if wanted else (), self._stream)
 
     def _swap(self, frame: Frame, track: FaceTrack, plan: RenderPlan) -> None:
-        patch = self._engine.swap(frame, track, plan.identity, plan.swap, self._stream)
+        swap = plan.swap
+        if self._ladder is not None and not self._ladder.allows(EXPRESSION):
+            swap = swap.model_copy(update={"expression": 0.0})
+        patch = self._engine.swap(frame, track, plan.identity, swap, self._stream)
         if patch is not None:
             if self._occlusion is not None:
                 self._occlusion.keep(patch, track, plan.most_kept, self._stream)

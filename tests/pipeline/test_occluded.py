@@ -135,7 +135,7 @@ def test_late_frames_go_without_it_and_are_counted(rig: Rig) -> None:
     assert kept[:2] == [1, 1]
     assert max(kept[2:]) < 0.02
     assert rig.ladder.left_out == ("occlusion",)
-    assert rig.ladder.frames == {"occlusion": 3}
+    assert rig.ladder.frames == {"occlusion": 3, "expression": 0}
 
 
 def test_it_comes_back_when_frames_come_in_time(rig: Rig) -> None:

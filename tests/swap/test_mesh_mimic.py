@@ -129,6 +129,24 @@ def test_nothing_is_looked_at_for_other_faces_or_if_not_wanted(
     assert reader.looks == 0
 
 
+def test_what_is_no_longer_wanted_fades(
+    reader: Scripted, smiling: Identity, posed: Posed, tracked: Tracked
+) -> None:
+    rig, track = Rig(), tracked(posed())
+    two = replace(smiling, expressions={**smiling.expressions, "brows_up": Expression(fold(20), 0.9)})
+    for face in (smiling, two):
+        rig.engine.prepare(face)
+    calm = cheek(rig, track, smiling)
+    reader.smile = 0.8
+    full = cheek(rig, track, smiling)
+    looks = reader.looks
+    assert full < cheek(rig, track, smiling, 1, expression=0.0) < calm
+    assert cheek(rig, track, smiling, expression=0.0) == calm
+    assert reader.looks == looks
+    cheek(rig, track, smiling)
+    assert cheek(rig, track, two, 1, expression=0.0) == calm
+
+
 def test_a_face_that_holds_still_is_not_mixed_again(posed: Posed) -> None:
     device = Counting()
     stream, reader, landmarks = device.stream("render"), Scripted(), posed()

@@ -92,15 +92,18 @@ class Mimic:
         """Take in what a frame shows.
 
         ``known`` gives the strengths at which each expression has weight 0 and 1; ``amount`` in [0, 1] is how
-        much of that is wanted. At 0 nothing is looked at.
+        much of that is wanted. At 0 nothing is looked at, and what was there fades.
         """
+        if self._weights is not None and len(self._weights) != len(known):
+            self._weights = None  # another identity
         if amount <= 0:
-            self._weights = None
+            if self._weights is not None:
+                self._weights = self._weights * (1 - _FOLLOW)
             return
         scores = reader(landmarks)
         seen = np.array([_weight(strength(scores, name), *reach) for name, reach in known.items()])
         wanted = seen * amount
-        if self._weights is None or len(self._weights) != len(wanted):
+        if self._weights is None:
             self._weights = wanted
         self._weights = self._weights + _FOLLOW * (wanted - self._weights)
 
