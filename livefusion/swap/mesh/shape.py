@@ -20,6 +20,7 @@ from livefusion.swap.mesh.canonical import (
     Floats,
     canonical_mesh,
 )
+from livefusion.swap.mesh.facing import facing_weight, head_normals
 
 Doubles = npt.NDArray[np.float64]
 
@@ -32,14 +33,11 @@ _JAW_SHARE, _JAW_REACH = 0.3, 0.1
 _OVAL_SHARE = 0.3
 """At the outline most of the performer's shape stays: neck and hair are the performer's."""
 _OVAL_REACH = 0.15
-# A vertex whose normal has this much of it towards the viewer starts to show, and shows fully.
-_FACING = (0.18, 0.55)
 # Where `mouth` and `eyes` act, from lips and lids: (fully, width of the return).
 _LIPS_REACH = (0.03, 0.12)
 _LIDS_REACH = (0.06, 0.08)
 _LIP_EDGE = 0.5
 """Weight on the inner edge of the lips: the mouth opens there into the performer's own."""
-_NORMAL_ROUNDS = 8
 _INNER_LIPS, _RIGID = list(INNER_LIPS), np.array(RIGID)
 
 
@@ -151,29 +149,14 @@ def vertex_normals(points: npt.NDArray[np.floating]) -> Floats:
     return normals.astype(np.float32)
 
 
-def broad_normals(points: npt.NDArray[np.floating]) -> Floats:
-    """(468, 3) unit normals of the head rather than of nostrils and lips: averaged over neighbours.
-
-    With plain normals the side of the nose would fade on a head turned by 35°, and the performer's nose show.
-    """
-    normals = vertex_normals(points)
-    triangles = canonical_mesh().triangles
-    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    for _ in range(_NORMAL_ROUNDS):
-        summed = normals.copy()
-        np.add.at(summed, edges[:, 0], normals[edges[:, 1]])
-        np.add.at(summed, edges[:, 1], normals[edges[:, 0]])
-        normals = summed / (np.linalg.norm(summed, axis=1, keepdims=True) + np.float32(1e-12))
-    return normals
-
-
 class SourceShape:
     """The mesh of an identity, ready to be posed onto a performer."""
 
     def __init__(self, shape: Floats) -> None:
         self._fit = PoseFit(shape[_RIGID])
         self._centred = shape - self._fit.origin
-        self._normals = broad_normals(shape)
+        turn = fit_pose(canonical_mesh().vertices[_RIGID], shape[_RIGID]).rotation
+        self._normals = head_normals() @ turn.T.astype(np.float32)
 
     def onto(
         self, landmarks: Floats, share: float, mouth: float = 1.0, eyes: float = 1.0
@@ -188,10 +171,7 @@ class SourceShape:
         pose = self._fit(performer[_RIGID])
         posed = self._centred @ (pose.scale * pose.rotation.T) + pose.to
         mixed = performer + (posed - performer) * (share * mix_falloff())
-        towards = -(self._normals @ pose.rotation[2].astype(np.float32))
-        hidden, full = _FACING
-        weight = np.minimum(np.maximum((towards - hidden) / (full - hidden), 0), 1)
-        weight *= weight * (3 - 2 * weight)
+        weight = facing_weight(self._normals, pose.rotation[2])
         weight[_INNER_LIPS] *= _LIP_EDGE
         if mouth < 1:
             weight *= 1 - (1 - mouth) * near_mouth()
