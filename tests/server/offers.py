@@ -1,5 +1,7 @@
 """Offers as other programs write them."""
 
+FINGERPRINT = ":".join(f"{byte:02X}" for byte in range(74, 106))
+
 OBS = """v=0
 o=rtc 3767197920 0 IN IP4 127.0.0.1
 s=-
@@ -11,7 +13,7 @@ a=setup:actpass
 a=ice-ufrag:xp7b
 a=ice-pwd:eWxH1jCdrEkpWIRsRzbkrz
 a=ice-options:ice2,trickle
-a=fingerprint:sha-256 4A:AD:B9:B1:3F:82:18:3B:54:02:12:DF:3E:5D:49:6B:19:E5:7C:AB:4A:AD:B9:B1:3F:82:18:3B:54:02:12:DF
+a=fingerprint:sha-256 FINGERPRINT
 m=audio 9 UDP/TLS/RTP/SAVPF 111
 c=IN IP4 0.0.0.0
 a=mid:0
@@ -37,5 +39,5 @@ a=rtcp-fb:96 goog-remb
 a=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1
 a=candidate:1 1 UDP 2122317823 127.0.0.1 50000 typ host
 a=end-of-candidates
-""".replace("\n", "\r\n")
+""".replace("\n", "\r\n").replace("FINGERPRINT", FINGERPRINT)
 """OBS Studio 30 by libdatachannel: all candidates in the offer, audio first, 42e01f whatever it encodes."""

@@ -74,7 +74,8 @@ def test_a_fragment_names_candidates_by_their_section() -> None:
     text = (
         "a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\nm=audio 9 RTP/AVP 0\r\na=mid:0\r\n"
         "a=candidate:1387637174 1 udp 2122260223 192.0.2.1 61764 typ host\r\n"
-        "m=video 9 RTP/AVP 0\r\na=mid:v\r\na=candidate:2 1 udp 1 192.0.2.2 1 typ host\r\na=end-of-candidates\r\n"
+        "m=video 9 RTP/AVP 0\r\na=mid:v\r\na=candidate:2 1 udp 1 192.0.2.2 1 typ host\r\n"
+        "a=end-of-candidates\r\n"
     )
     assert read_fragment(text) == Fragment(
         (
