@@ -17,6 +17,7 @@ SHIPPED = {
     "face_blendshapes": "blendshapes",
     "selfie_segmentation": "segmentation",
     "sface": "embedding",
+    "face_occluder": "occlusion",
     "canonical_mesh": "mesh",
 }
 

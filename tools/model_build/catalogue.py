@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import onnx
 
@@ -68,6 +69,11 @@ def _segmentation(wheels: WheelStore) -> bytes:
     content = wheels.read(MEDIAPIPE, "mediapipe/modules/selfie_segmentation/selfie_segmentation.tflite")
     outputs = {"activation_10": Output("alpha", (1, 1, 256, 256))}
     return onnx_passes.finish(convert(content, "image", outputs), IR_VERSION)
+
+
+def _occluder(wheels: WheelStore) -> bytes:
+    """Not converted but trained, by tools/build_occluder.py: its file is its own source."""
+    return (Path(__file__).resolve().parents[2] / "models" / "face_occluder.onnx").read_bytes()
 
 
 def _mesh(wheels: WheelStore) -> bytes:
@@ -165,6 +171,18 @@ SHIPPED: tuple[Recipe, ...] = (
         make=_segmentation,
     ),
     _SFACE,
+    Recipe(
+        name="face_occluder",
+        role="occlusion",
+        file="face_occluder.onnx",
+        licence="MIT",
+        source="LiveFusion's own, trained by tools/build_occluder.py on licensed photos and drawn occluders",
+        inputs=(Tensor("image", (1, 3, 128, 128), "face crop of blend/occlusion_crop.py, RGB planes, 0..1"),),
+        outputs=(
+            Tensor("occlusion", (1, 1, 128, 128), "share of the pixel covered by something before the face"),
+        ),
+        make=_occluder,
+    ),
     Recipe(
         name="canonical_mesh",
         role="mesh",
