@@ -80,6 +80,9 @@ class SwapSettings(Snapshot):
     """How much of the new face's lips is taken; 0 leaves the performer's own."""
     eyes: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of the new face's lids is taken; 0 leaves the performer's own."""
+    smoothness: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """How much smoother the new face's skin is made: 0 leaves it as it is, 1 is very smooth; brows, lids and
+    lips stay sharp."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
     expression: Annotated[float, Field(ge=0, le=1)] = 1.0

@@ -46,6 +46,7 @@ from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
 from livefusion.runtime.services import Limits
 from livefusion.runtime.snapshot import GraphSnapshot
+from livefusion.swap.mesh.smooth import smoothed
 from livefusion.swap.painted import swap_settings
 
 ENGINES = ("auto", "mesh")
@@ -141,7 +142,7 @@ class Pipeline:
         load = partial(self._library.load, settings.source, settings.consent, settings.painted)
         identity = run_beside(load)
         self._format = source.probe()
-        face = identity.result()
+        face = smoothed(identity.result(), settings.swap.smoothness)
         self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety)
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
@@ -185,7 +186,7 @@ class Pipeline:
         """Put on another face from the next frame on; it is made ready before, on the calling thread."""
         if self._plan is None or self._stages is None:
             raise GraphError("there is nothing to switch before the start")
-        identity = self._library.load(source, consent)
+        identity = smoothed(self._library.load(source, consent), self._settings.swap.smoothness)
         self._stages.prepare(identity)
         swap = swap_settings(identity, self._settings.swap)
         self._plan = replace(self._plan, identity=identity, swap=swap)
