@@ -1,0 +1,129 @@
+"""A headless Chromium whose camera is a file, driven by its own debugging protocol: neither Node nor npm."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from livefusion.core.errors import MachineError
+from livefusion.media.webrtc.loop import LoopThread
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+"""What Chromium is called on various systems."""
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # in containers, where everybody is root
+    "--no-first-run",
+    "--disable-gpu",
+    "--remote-debugging-port=0",
+    "--autoplay-policy=no-user-gesture-required",
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+)
+_START_SECONDS, _CALL_SECONDS = 30.0, 60.0
+
+
+def find_chromium() -> str | None:
+    """The path of a Chromium, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One Chromium with one page; a context manager. ``camera`` is a Y4M file that plays over and over."""
+
+    def __init__(self, camera: Path) -> None:
+        self._camera = camera
+        self._loop = LoopThread("browser")
+        self._folder = tempfile.TemporaryDirectory(prefix="livefusion-browser-", ignore_cleanup_errors=True)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._session: Any = None
+        self._socket: Any = None
+        self._number = 0
+
+    def __enter__(self) -> "Browser":
+        path = find_chromium()
+        if path is None:
+            raise MachineError("there is no Chromium", "install it: apt install chromium")
+        arguments = [*_FLAGS, f"--user-data-dir={self._folder.name}"]
+        arguments.append(f"--use-file-for-fake-video-capture={self._camera.resolve()}")
+        self._process = subprocess.Popen(
+            [path, *arguments, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self._loop.start()
+        self._loop.call(self._connect(self._read_port()), _START_SECONDS)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call(self._disconnect(), _START_SECONDS)
+        self._loop.stop()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(_START_SECONDS)
+        self._folder.cleanup()
+
+    def go(self, url: str) -> None:
+        """Load a page and wait until it is there."""
+        self._call("Page.navigate", url=url)
+        self.wait_for("document.readyState === 'complete'")
+
+    def evaluate(self, script: str) -> Any:
+        """The value of an expression in the page, or of its promise. ``MachineError`` if it throws."""
+        answer = self._call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True
+        )
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            text = details.get("exception", {}).get("description") or details.get("text", "")
+            raise MachineError(f"the page failed ({text.splitlines()[0]})")
+        return answer["result"].get("value")
+
+    def wait_for(self, condition: str, seconds: float = 30.0) -> None:
+        """Wait until an expression in the page is true. ``MachineError`` if it never is."""
+        deadline = time.monotonic() + seconds
+        while not self.evaluate(condition):
+            if time.monotonic() > deadline:
+                raise MachineError(f"the page did not come to {condition}")
+            time.sleep(0.05)
+
+    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        return self._loop.call(self._ask(method, parameters), _CALL_SECONDS)
+
+    def _read_port(self) -> int:
+        file, deadline = Path(self._folder.name, "DevToolsActivePort"), time.monotonic() + _START_SECONDS
+        while not (file.exists() and file.read_text().strip()):
+            if time.monotonic() > deadline:
+                raise MachineError("Chromium does not start")
+            time.sleep(0.05)
+        return int(file.read_text().splitlines()[0])
+
+    async def _connect(self, port: int) -> None:
+        import aiohttp
+
+        self._session = aiohttp.ClientSession()
+        async with self._session.get(f"http://127.0.0.1:{port}/json/list") as response:
+            pages = [page for page in await response.json(content_type=None) if page["type"] == "page"]
+        self._socket = await self._session.ws_connect(pages[0]["webSocketDebuggerUrl"], max_msg_size=0)
+
+    async def _disconnect(self) -> None:
+        if self._socket is not None:
+            await self._socket.close()
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        self._number += 1
+        number = self._number
+        await self._socket.send_str(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads((await self._socket.receive()).data)
+            if answer.get("id") == number:
+                if "error" in answer:
+                    raise MachineError(f"Chromium refuses {method} ({answer['error'].get('message')})")
+                result: dict[str, Any] = answer["result"]
+                return result

@@ -1,0 +1,97 @@
+"""The page in a real browser: a headless Chromium sends its camera and sees the result."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("aiohttp", reason="needs the extra webrtc")
+pytest.importorskip("aiortc", reason="needs the extra webrtc")
+
+import livefusion.testing
+from livefusion.core.errors import MachineError
+from livefusion.core.geometry import Size
+from livefusion.core.settings import Settings, WebSettings
+from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.server.door import Door, open_door
+from livefusion.testing.browser import Browser, find_chromium
+from livefusion.testing.webrtc import burn_number
+
+pytestmark = [
+    pytest.mark.net,
+    pytest.mark.skipif(find_chromium() is None, reason="needs Chromium"),
+    # aiortc leaves sockets and transports to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SIZE = Size(640, 360)
+SCRIPT = Path(livefusion.testing.__file__).with_name("round_trip.js")
+
+
+@pytest.fixture(scope="module")
+def camera(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A camera's file of numbered pictures without a face: soft stripes that move."""
+    path = tmp_path_factory.mktemp("camera") / "camera.y4m"
+    columns = np.arange(SIZE.width)
+    chroma = np.full((SIZE.height // 2, SIZE.width // 2), 128, np.uint8).tobytes()
+    with path.open("wb") as file:
+        file.write(f"YUV4MPEG2 W{SIZE.width} H{SIZE.height} F30:1 Ip A1:1 C420jpeg\n".encode())
+        for number in range(90):
+            row = 120 + 60 * np.sin((columns + 4 * number) / 40)
+            luma = np.tile(row.astype(np.uint8), (SIZE.height, 1))
+            burn_number(luma, number)
+            file.write(b"FRAME\n" + luma.tobytes() + chroma * 2)
+    return path
+
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    with open_door(WebSettings(port=0)) as door:
+        settings = Settings(input="webrtc:", output=("webrtc:",), size=str(SIZE), device="cpu")
+        pipeline = Pipeline(settings, parts=Parts(exchange=door.exchange))
+        pipeline.start()
+        try:
+            yield door
+        finally:
+            pipeline.stop()
+
+
+def start(browser: Browser, page: str) -> None:
+    browser.go(page.replace("127.0.0.1", "localhost"))
+    browser.evaluate(f"document.getElementById('size').value = '{SIZE}'")
+    browser.evaluate("document.getElementById('start').click()")
+    browser.wait_for("document.getElementById('result').videoWidth > 0", 60)
+
+
+def test_a_browser_sends_its_camera_and_sees_the_result(door: Door, camera: Path) -> None:
+    with Browser(camera) as browser:
+        start(browser, door.page)
+        browser.evaluate(SCRIPT.read_text(encoding="utf-8"))
+        browser.wait_for("trips.report().times.length >= 60", 60)
+        seen = browser.evaluate("trips.report()")
+        assert seen["backwards"] == 0
+        assert list(seen["sizes"]) == [str(SIZE)]
+        assert browser.evaluate("document.getElementById('statistics').rows.length") >= 5
+        assert browser.evaluate("document.getElementById('self').classList.contains('mirrored')")
+        assert not browser.evaluate("document.getElementById('result').classList.contains('mirrored')")
+        browser.evaluate("document.getElementById('stop').click()")
+        browser.wait_for("document.getElementById('status').textContent === 'Stopped'")
+        browser.wait_for("document.getElementById('start').disabled === false")
+
+
+def test_a_wrong_token_is_told_and_can_be_corrected(door: Door, camera: Path) -> None:
+    with Browser(camera) as browser:
+        browser.go(f"{door.address}/#token=wrong")
+        browser.evaluate("document.getElementById('watch').click()")
+        browser.wait_for("document.getElementById('status').classList.contains('problem')")
+        assert "token" in browser.evaluate("document.getElementById('status').textContent")
+        browser.evaluate(f"document.getElementById('token').value = '{door.token}'")
+        browser.evaluate("document.getElementById('watch').click()")
+        browser.wait_for("document.getElementById('status').textContent === 'Connected'")
+
+
+def test_a_failure_in_the_page_is_ours(camera: Path) -> None:
+    with Browser(camera) as browser, pytest.raises(MachineError, match="no such thing"):
+        browser.evaluate("(() => { throw new Error('no such thing'); })()")
