@@ -52,6 +52,7 @@ def _guided(colours: Floats, weight: Floats, side: int, variance: float) -> Floa
     guide = np.asarray((colours @ _LUMA)[..., None], np.float32)
     centre, middle = mean(guide), mean(colours)
     spread = mean(guide * guide) - centre * centre
-    slope = (mean(guide * colours) - centre * middle) / (np.maximum(spread, 0) + np.float32(variance))
+    spread = np.asarray(np.maximum(spread, 0) + variance, np.float32)
+    slope = (mean(guide * colours) - centre * middle) / spread
     filtered: Floats = mean(slope) * guide + mean(middle - slope * centre)
     return filtered
