@@ -14,8 +14,10 @@ from math import exp
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from livefusion.blend.occlusion_crop import crop_of
+from livefusion.blend.occlusion_outline import outline_of
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine
@@ -58,7 +60,7 @@ class Occlusion:
         self._session: CropNetwork | None = None
         self._network: BoundNetwork | None = None
         self._tracks: OrderedDict[int, _Belief] = OrderedDict()
-        self._looked: dict[int, tuple[int, Affine]] = {}
+        self._looked: dict[int, tuple[int, Affine, npt.NDArray[np.uint8]]] = {}
         self._seconds = 0.0
 
     def warm_up(self, stream: Stream) -> None:
@@ -78,6 +80,7 @@ class Occlusion:
         network = self._bound(len(crops))
         side = network.image.shape[-1]
         maps = [crop_of(landmarks, side) for landmarks in crops.values()]
+        outlines = [outline_of(*face, side) for face in zip(crops.values(), maps, strict=True)]
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
@@ -88,7 +91,8 @@ class Occlusion:
         }
         self._device.launch(NV12_WARP_NORM, arguments, stream)
         network.launch(stream, len(maps))
-        self._looked = {number: (index, maps[index]) for index, number in enumerate(crops)}
+        looks = zip(range(len(maps)), maps, outlines, strict=True)
+        self._looked = dict(zip(crops, looks, strict=True))
 
     def keep(self, patch: Patch, track: FaceTrack, most: float, stream: Stream) -> None:
         """Cut out of a new face what is in front of it, up to the share ``most``; its alpha is changed.
@@ -98,13 +102,17 @@ class Occlusion:
         looked = self._looked.get(track.id)
         if looked is None or self._network is None:
             return
-        index, to_crop = looked
+        index, to_crop, outline = looked
         belief = self._belief(track.id, stream)
         rise, fall, band = belief.speed(self._seconds)
         # From the pixels of the patch, which begin at its region.
         place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
         state = {"cover": belief.cover, "share": belief.share, "patch": patch.pixels, "to_crop": place}
-        now = {"found": self._network.kept("occlusion", index)[0, 0], "belief": belief.belief}
+        now = {
+            "found": self._network.kept("occlusion", index)[0, 0],
+            "belief": belief.belief,
+            "outline": outline,
+        }
         stream.wait(patch.ready)
         self._device.launch(OCCLUSION_TRACK, state | now | {"rise": rise, "fall": fall, "band": band}, stream)
         self._device.launch(OCCLUDE, state | {"most": most}, stream)

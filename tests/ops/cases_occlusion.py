@@ -24,6 +24,12 @@ def _patch(rng: np.random.Generator) -> np.ndarray:
     return patch
 
 
+def _outline(rng: np.random.Generator) -> np.ndarray:
+    """Rows that are looked at elsewhere, and columns of which some are left out on each side."""
+    rows = np.clip(np.arange(SIDE), 4, SIDE - 6)
+    return np.column_stack([rows, rng.integers(0, 9, SIDE), rng.integers(20, SIDE, SIDE)]).astype(np.uint8)
+
+
 def _track(
     rng: np.random.Generator,
     to_crop: Affine,
@@ -43,6 +49,7 @@ def _track(
         "found": found,
         "patch": patch,
         "to_crop": to_crop,
+        "outline": _outline(rng),
         "rise": rise,
         "fall": fall,
         "band": band,

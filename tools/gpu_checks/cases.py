@@ -231,7 +231,9 @@ def _track_occlusion(width: int, height: int, rng: np.random.Generator) -> Argum
     found, belief = rng.uniform(0, 1, (2, _CROP, _CROP)).astype(np.float32)
     speed = {"rise": 0.7, "fall": 0.4, "band": 0.1}
     place = {"patch": patch(height, rng), "to_crop": _to_crop(height)}
-    return place | {"found": found, "belief": belief} | _cover(rng) | speed
+    rows = np.arange(_CROP)
+    outline = np.column_stack([rows, np.full(_CROP, 9), np.full(_CROP, _CROP - 12)]).astype(np.uint8)
+    return place | {"found": found, "belief": belief, "outline": outline} | _cover(rng) | speed
 
 
 def _occlude(width: int, height: int, rng: np.random.Generator) -> Arguments:

@@ -9,6 +9,7 @@ struct LfOcclusionTrack {
     LfAxis x, y;  // from the crop to the patch
     float rise, fall, band;
     int none, all;  // levels of the cover between which more and more is hidden
+    u8 outline[3 * 256];  // for each row, the row and the first and last column in which is looked
 };
 
 struct LfOcclude {
@@ -32,7 +33,8 @@ struct LfCovered {
 
 // One pixel of the crop: moves its belief, and gives its level of cover.
 LF_DEVICE int lf_believe(const LfOcclusionTrack& a, int x, int y) {
-    const float found = *a.found.at(x, y);
+    const u8* face = a.outline + 3 * y;
+    const float found = *a.found.at(lf_clamp(x, int(face[1]), int(face[2])), face[0]);
     const float now = found > 0.0f ? fmin(found, 1.0f) : 0.0f;  // also where it is no number
     float* belief = a.belief.at(x, y);
     const float target = fmin(fmax(*belief, now - a.band), now + a.band);

@@ -10,7 +10,7 @@ from numba import njit
 from livefusion.core.geometry import Affine, Box, Size
 from livefusion.ops.cpu.scratch import Plane, scratch
 from livefusion.ops.cpu.signature import READ_2D, READ_3D, READ_FLOATS_2D, WRITE_2D, WRITE_3D
-from livefusion.ops.reference.occlusion import ALL, NONE, credit
+from livefusion.ops.reference.occlusion import ALL, NONE, check_side, credit
 
 Floats = npt.NDArray[np.float32]
 
@@ -23,6 +23,7 @@ def occlusion_track(
     found: Floats,
     patch: Plane,
     to_crop: Affine,
+    outline: Plane,
     rise: float,
     fall: float,
     band: float,
@@ -31,8 +32,9 @@ def occlusion_track(
     share: Floats,
 ) -> None:
     """Take what was found into what is believed, and weigh it; contract in ``reference.occlusion``."""
+    check_side(cover)
     rates = np.array([rise, fall, band], np.float32)
-    share[0] = _track(found, patch, to_crop.inverse().matrix, rates, belief, cover)
+    share[0] = _track(found, patch, to_crop.inverse().matrix, rates, outline, belief, cover)
 
 
 def occlude(*, cover: Plane, share: Floats, to_crop: Affine, most: float, patch: Plane) -> None:
@@ -68,7 +70,7 @@ def _hidden_part(cover: Plane, to_crop: Affine, patch: Plane) -> tuple[slice, sl
 
 @njit(
     f"float32({READ_FLOATS_2D}, {READ_3D}, Array(float64, 2, 'C', readonly=True), float32[::1],"
-    f"float32[:, :], {WRITE_2D})",
+    f"{READ_2D}, float32[:, :], {WRITE_2D})",
     cache=True,
     nogil=True,
 )
@@ -77,6 +79,7 @@ def _track(  # noqa: PLR0917 numba takes no keyword-only arguments
     patch: Plane,
     back: npt.NDArray[np.float64],
     rates: Floats,
+    outline: Plane,
     belief: Floats,
     cover: Plane,
 ) -> np.float32:
@@ -87,8 +90,9 @@ def _track(  # noqa: PLR0917 numba takes no keyword-only arguments
     covered, whole = np.int64(0), np.int64(0)
     for row in range(belief.shape[0]):
         x, y = back[0, 1] * row + back[0, 2] + 0.5, back[1, 1] * row + back[1, 2] + 0.5
+        looked, first, last = int(outline[row, 0]), int(outline[row, 1]), int(outline[row, 2])
         for column in range(belief.shape[1]):
-            now = found[row, column]
+            now = found[looked, min(max(column, first), last)]
             now = min(now, one) if now > zero else zero
             old = belief[row, column]
             target = min(max(old, now - band), now + band)

@@ -4,9 +4,11 @@ from livefusion.core.geometry import Affine
 from livefusion.devices.device import Array
 from livefusion.devices.kernel import VIEW, Kernel, Launcher, address, view
 from livefusion.ops.cuda.warp import MAP, fixed_map
-from livefusion.ops.reference.occlusion import ALL, DOUBTED, NONE
+from livefusion.ops.reference.occlusion import ALL, DOUBTED, MOST_SIDE, NONE, check_side
 
-_TRACK = Kernel("lf_occlusion_track", VIEW * 4 + "P" + MAP + "fffii", (256, 1, 1), by_block=True)
+_TRACK = Kernel(
+    "lf_occlusion_track", VIEW * 4 + "P" + MAP + f"fffii{3 * MOST_SIDE}s", (256, 1, 1), by_block=True
+)
 _OCCLUDE = Kernel("lf_occlude", VIEW * 2 + "P" + MAP + "ffii")
 
 
@@ -16,6 +18,7 @@ def occlusion_track(
     found: Array,
     patch: Array,
     to_crop: Affine,
+    outline: Array,
     rise: float,
     fall: float,
     band: float,
@@ -27,10 +30,12 @@ def occlusion_track(
 
     Sums are whole numbers, the same in any order.
     """
+    check_side(cover)
     height, width = cover.shape
     views = *view(found), *view(belief), *view(cover), *view(patch)
     back = fixed_map(to_crop.inverse().matrix.tolist(), width, height)
-    kernels.launch(_TRACK, (1, 1, 1), *views, address(share), *back, rise, fall, band, NONE, ALL)
+    speed = rise, fall, band, NONE, ALL
+    kernels.launch(_TRACK, (1, 1, 1), *views, address(share), *back, *speed, outline.tobytes())
 
 
 def occlude(

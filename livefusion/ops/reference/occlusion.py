@@ -10,6 +10,8 @@ from livefusion.ops.reference.sampling import Plane, bilinear
 
 NONE, ALL = 64, 191
 """Levels of ``cover`` up to which nothing is in front, and from which all is hidden; between, a ramp."""
+MOST_SIDE = 256
+"""The largest side of a crop, whose rows and columns are counted in bytes."""
 DOUBTED = 1.4
 """The share that is taken for an error, in shares that may be kept at most: nothing is kept then."""
 
@@ -19,6 +21,7 @@ def occlusion_track(
     found: npt.NDArray[np.float32],
     patch: Plane,
     to_crop: Affine,
+    outline: npt.NDArray[np.uint8],
     rise: float,
     fall: float,
     band: float,
@@ -30,13 +33,20 @@ def occlusion_track(
 
     ``found``, ``belief`` (both float32, in [0, 1]) and ``cover`` (uint8) are (S, S), in the pixels of a crop
     to which ``to_crop`` maps those of ``patch``, (h, w, 4) uint8 Y, Cb, Cr, alpha. What is found is clipped,
-    and 0 where it is no number. ``belief`` moves towards it by the share ``rise`` where that is more and
-    ``fall`` where it is less, but stays where it is no more than ``band`` away, and otherwise aims ``band``
-    short of it: so it does not follow a flicker. ``cover`` gets 255 × ``belief``, rounded. ``share`` (1,)
-    float32 gets how much of the patch is hidden, weighted by its alpha at the nearest pixel to each of the
-    crop's, 0 outside the patch: the mean of ``hidden`` over it; 0 for a patch that is all transparent.
+    and 0 where it is no number. ``outline`` (S, 3) uint8 has for each row a row, a first and a last column of
+    the crop: beyond these columns counts what was found in them, in that row.
+
+    ``belief`` moves towards what is found, by the share ``rise`` where that is more and ``fall`` where it is
+    less; but it stays where that is no more than ``band`` away, and else aims ``band`` short of it: so it
+    follows no flicker. ``cover`` gets 255 × ``belief``, rounded. ``share`` (1,) float32 gets how much
+    of the patch is hidden: the mean of ``hidden`` over the crop, weighted by the patch's alpha at the nearest
+    pixel to each of the crop's, 0 outside the patch; 0 for a patch that is all transparent.
+    ``ValueError`` if the crop is larger than ``MOST_SIDE``.
     """
-    now = np.clip(np.nan_to_num(found.astype(np.float64), nan=0.0), 0, 1)
+    check_side(cover)
+    rows, first, last = outline.T.astype(int)
+    columns = np.clip(np.arange(found.shape[1]), first[:, None], last[:, None])
+    now = np.clip(np.nan_to_num(found[rows[:, None], columns].astype(np.float64), nan=0.0), 0, 1)
     old = belief.astype(np.float64)
     target = np.clip(old, now - band, now + band)
     belief[...] = old + (target - old) * np.where(target > old, rise, fall)
@@ -70,6 +80,12 @@ def occlude(
     v = forth[1, 0] * x + forth[1, 1] * y + forth[1, 2]
     keep = 1 - trust * hidden(bilinear(cover, u, v))
     patch[..., 3] = np.floor(patch[..., 3] * keep + 0.5)
+
+
+def check_side(cover: npt.NDArray[Any]) -> None:
+    """``ValueError`` unless rows and columns of the crop fit a byte."""
+    if max(cover.shape) > MOST_SIDE:
+        raise ValueError(f"a crop of {cover.shape} has more than {MOST_SIDE} pixels a side")
 
 
 def hidden(cover: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -20,6 +20,7 @@ def state() -> Arguments:
     return {
         "patch": np.full((SIDE, SIDE, 4), 255, np.uint8),
         "to_crop": Affine([[1, 0, 0], [0, 1, 0]]),
+        "outline": np.array([(row, 0, SIDE - 1) for row in range(SIDE)], np.uint8),
         "belief": np.zeros((SIDE, SIDE), np.float32),
         "cover": np.zeros((SIDE, SIDE), np.uint8),
         "share": np.zeros(1, np.float32),
@@ -73,6 +74,24 @@ def test_the_share_is_that_of_the_patch_and_not_of_the_crop(kind: BodyKind) -> N
     memory["patch"][:, SIDE // 4 :, 3] = 200
     body_of(OCCLUSION_TRACK, kind)(found=found, **memory, rise=1.0, fall=1.0, band=0.0)
     assert memory["share"][0] == pytest.approx(1 / 3)
+
+
+@each_kind
+def test_beyond_the_face_counts_what_was_found_at_its_edge(kind: BodyKind) -> None:
+    memory, found = state(), np.zeros((SIDE, SIDE), np.float32)
+    memory["outline"][...] = (5, 4, 9)
+    found[5, 4], found[:, 12:] = 1, 1
+    body_of(OCCLUSION_TRACK, kind)(found=found, **memory, rise=1.0, fall=1.0, band=0.0)
+    assert (memory["cover"][:, :5] == 255).all()
+    assert (memory["cover"][:, 5:] == 0).all()
+
+
+@each_kind
+def test_a_crop_that_cannot_be_counted_in_bytes_is_refused(kind: BodyKind) -> None:
+    wide = np.zeros((4, 257), np.float32)
+    memory = state() | {"cover": wide.astype(np.uint8), "belief": wide.copy()}
+    with pytest.raises(ValueError, match="257"):
+        body_of(OCCLUSION_TRACK, kind)(found=wide, **memory, rise=1.0, fall=1.0, band=0.0)
 
 
 @pytest.mark.parametrize("most", [0.0, 0.1, 0.37, 0.5, 1.0])
