@@ -27,7 +27,7 @@ from livefusion.swap.mesh.canonical import (
 # All lengths are shares of the texture's side, which a face fills.
 # Through a wide feather the performer's jaw and cheeks show: with one of 0.11 the result is more like them by
 # 0.03 to 0.06 (SFace).
-_FEATHER_START, _FEATHER_WIDTH = 0.006, 0.05
+_FEATHER_START, _FEATHER_WIDTH = 0.006, 0.065
 _HOLE_FEATHER = 0.006
 # Of the blurred eye, between which the alpha falls: the edge lies on the lashes, not outside on the lid.
 _HOLE_EDGE = (0.45, 0.95)
@@ -101,7 +101,7 @@ def _open_eyes() -> Floats:
     """(1024, 1024): 0 on the eyeballs, 1 from the edge of the lids on."""
     mask = np.ones((TEXTURE_SIZE, TEXTURE_SIZE), np.float32)
     for ring in (LEFT_EYE, RIGHT_EYE):
-        hole = cv2.GaussianBlur(_polygon(ring), (0, 0), _HOLE_FEATHER * TEXTURE_SIZE)
+        hole = low_pass(_polygon(ring), _HOLE_FEATHER * TEXTURE_SIZE)
         mask *= 1 - smoothstep(hole, *_HOLE_EDGE)
     return mask
 

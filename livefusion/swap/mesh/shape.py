@@ -107,7 +107,7 @@ def mix_falloff() -> Floats:
     below = np.clip((points[:, 1] - points[NOSE_BASE, 1]) / _JAW_REACH, 0, 1)
     share *= 1 - (1 - _JAW_SHARE) * below
     share *= _OVAL_SHARE + (1 - _OVAL_SHARE) * np.clip(_distance(points, OVAL) / _OVAL_REACH, 0, 1)
-    return share.astype(np.float32)[:, None]
+    return np.asarray(share, np.float32)[:, None]
 
 
 @cache
