@@ -3,6 +3,7 @@
     python tools/build_occluder.py --steps 20000       train, or go on, and write the network
     python tools/build_occluder.py --export            write the network as trained so far
     python tools/build_occluder.py --sheet FILE        write a PNG of training examples
+    python tools/build_occluder.py --exam CLIP...      mark the network on the performer and on clips
 
 Faces are licensed photos that npm fetches; all that covers them is drawn by chance, so no labelled data is
 needed. Training is repeatable in kind, not in bytes.
@@ -28,6 +29,7 @@ from occluder_build.faces import FaceBank, collect
 from occluder_build.photos import BuildError
 
 _MODEL = Path(__file__).resolve().parents[1] / "models" / "face_occluder.onnx"
+_EXAM_PICTURES = 20
 _WORK = Path(tempfile.gettempdir()) / "livefusion-occluder"
 
 
@@ -71,6 +73,16 @@ def _export(work: Path, output: Path) -> None:
     print(f"{len(content):>10,}  {output}")
 
 
+def _exam(model: Path, clips: list[Path], picture: Path | None) -> None:
+    from occluder_build.exam import Candidate, marks, questions, sheet
+
+    asked, candidate = questions(clips, _EXAM_PICTURES), Candidate(model.read_bytes())
+    for clip, kind, value, count in marks(asked, candidate):
+        print(f"{clip:32} {kind:12} {value:.4f}  of {count}")
+    if picture:
+        sheet(asked, candidate, picture)
+
+
 def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -79,7 +91,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=_WORK, help="folder of photos, faces and the state")
     parser.add_argument("--steps", type=int, default=20000, help="steps of 4 examples in all")
     parser.add_argument("--export", action="store_true", help="do not train")
-    parser.add_argument("--sheet", type=Path, help="write examples and stop")
+    parser.add_argument("--sheet", type=Path, help="write examples (with --exam, answers) and stop")
+    parser.add_argument(
+        "--exam", type=Path, nargs="*", help="mark the network, beside the performer on clips"
+    )
     return parser.parse_args(argv)
 
 
@@ -89,6 +104,9 @@ def main(argv: list[str] | None = None) -> int:
     arguments.work.mkdir(parents=True, exist_ok=True)
     cv2.setNumThreads(1)
     try:
+        if arguments.exam is not None:
+            _exam(arguments.output, arguments.exam, arguments.sheet)
+            return 0
         bank = faces(arguments.work)
         if arguments.sheet:
             _sheet(bank, arguments.sheet)

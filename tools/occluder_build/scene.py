@@ -21,10 +21,10 @@ CROP = 128
 
 _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.23, hands.hand),
-    (0.09, hair.strand),
+    (0.11, hair.strand),
     (0.05, hair.fringe),
     (0.04, hair.curtain),
-    (0.15, glasses.glasses),
+    (0.16, glasses.glasses),
     (0.09, objects.microphone),
     (0.03, objects.headset),
     (0.06, objects.vessel),
@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.05, cloth.mask),
     (0.02, cloth.scarf),
     (0.03, cloth.strap),
-    (0.05, cloth.piece),
+    (0.09, cloth.piece),
 )
 _BARE = 0.16
 # What lies beyond the face is of little interest, and its hair has no label.
@@ -64,7 +64,9 @@ def compose(bank: FaceBank, rng: np.random.Generator, face: int | None = None) -
         image, cover = _put(scene, image, cover, _KINDS[kind][1](scene))
     weight = _weight(points, unsure, cover)
     size = (CROP, CROP)
-    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    # A live crop is sampled without care for what lies between the samples.
+    way = (cv2.INTER_AREA, cv2.INTER_LINEAR, cv2.INTER_NEAREST)[int(rng.choice(3, p=(0.55, 0.3, 0.15)))]
+    small = cv2.resize(image, size, interpolation=way)
     seen = float(bank.sizes[number]) * 1.2 * float(rng.uniform(0.75, 1.0))
     small = degrade(expose(np.asarray(small, np.uint8), rng), rng, seen)
     planes = [
