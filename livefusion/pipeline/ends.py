@@ -24,6 +24,7 @@ from livefusion.media.sources.uri import (
     PerformerLocator,
     VirtualCameraLocator,
     WebRtcLocator,
+    WhipLocator,
 )
 from livefusion.media.webrtc.exchange import Exchange
 from livefusion.runtime.stage import Source
@@ -140,13 +141,17 @@ def make_sink(
             from livefusion.media.webrtc.sink import WebRtcSink
 
             return WebRtcSink(_required(exchange).outlet, device, output)
+        case WhipLocator(url, token):
+            from livefusion.media.webrtc.push_sink import WhipSink
+
+            return WhipSink(url, token, device, output)
         case NullLocator():
             return NullSink()
 
 
 def is_live(locator: OutputLocator) -> bool:
     """Whether an output is watched as it comes: it counts on the cadence, and may be opened again."""
-    return isinstance(locator, VirtualCameraLocator | WebRtcLocator)
+    return isinstance(locator, VirtualCameraLocator | WebRtcLocator | WhipLocator)
 
 
 def patience_of(locator: OutputLocator) -> Fraction | None:

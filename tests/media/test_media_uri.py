@@ -13,6 +13,8 @@ from livefusion.media.sources.uri import (
     NullLocator,
     PerformerLocator,
     VirtualCameraLocator,
+    WebRtcLocator,
+    WhipLocator,
     parse_input,
     parse_output,
     redact,
@@ -112,3 +114,32 @@ def test_a_slip_in_a_scheme_is_guessed(parse: Callable[[str], object], text: str
     with pytest.raises(RequestError) as caught:
         parse(text)
     assert caught.value.remedy == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "token"),
+    [
+        ("whip+https://live.example/app", "https://live.example/app", ""),
+        ("whip+http://s3cret@127.0.0.1:8090/whip", "http://127.0.0.1:8090/whip", "s3cret"),
+        ("whip+https://:a%2Fb@live.example", "https://live.example", "a/b"),
+    ],
+)
+def test_a_whip_server_and_its_token(text: str, url: str, token: str) -> None:
+    locator = parse_output(text)
+    assert locator == WhipLocator(url, token)
+    assert "s3cret" not in repr(locator)
+    assert "s3cret" not in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["whip+https:", "whip+https://", "whip+https:/a", "whip+https://a@", "webrtc:x"]
+)
+def test_what_is_no_address_of_one(text: str) -> None:
+    with pytest.raises(OutputError):
+        parse_output(text)
+
+
+def test_whoever_comes() -> None:
+    assert parse_input("webrtc:") == parse_output("webrtc:") == WebRtcLocator()
+    with pytest.raises(InputError, match="--port"):
+        parse_input("webrtc:8090")

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from livefusion.core.errors import InputError, OutputError, RequestError
 from livefusion.core.words import did_you_mean
@@ -11,7 +12,7 @@ from livefusion.media.sinks.file import SUFFIXES
 
 INPUTS = "a video file, camera:0, camera:/dev/video0, webrtc: or performer:"
 """The inputs there are, for messages."""
-OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam:, webrtc: or null:"
+OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam:, webrtc:, whip+https://TOKEN@HOST/PATH or null:"
 """The outputs there are, for messages."""
 
 # One letter before the colon is a Windows drive, not a scheme.
@@ -54,12 +55,20 @@ class WebRtcLocator:
 
 
 @dataclass(frozen=True, slots=True)
+class WhipLocator:
+    """A server that takes pictures by WHIP: its address, and the token that it asks for, perhaps empty."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class NullLocator:
     """Nowhere."""
 
 
 InputLocator = FileLocator | CameraLocator | PerformerLocator | WebRtcLocator
-OutputLocator = FileLocator | VirtualCameraLocator | WebRtcLocator | NullLocator
+OutputLocator = FileLocator | VirtualCameraLocator | WebRtcLocator | WhipLocator | NullLocator
 
 
 def parse_input(text: str) -> InputLocator:
@@ -93,9 +102,11 @@ def parse_output(text: str) -> OutputLocator:
             return VirtualCameraLocator(rest)
         case "webrtc":
             return _webrtc(rest, OutputError)
+        case "whip+http" | "whip+https":
+            return _whip(scheme.removeprefix("whip+"), rest)
         case "null":
             return NullLocator()
-    near = ("vcam:", "webrtc:", "null:")
+    near = ("vcam:", "webrtc:", "whip+https:", "null:")
     raise OutputError(f"there is no output of the kind {scheme}", _hint(scheme, near, OUTPUTS))
 
 
@@ -116,6 +127,13 @@ def _webrtc(rest: str, error: type[RequestError]) -> WebRtcLocator:
     if rest:
         raise error(f"webrtc: takes nothing behind it, not {rest}", "use --host and --port for the address")
     return WebRtcLocator()
+
+
+def _whip(scheme: str, rest: str) -> WhipLocator:
+    match = re.fullmatch(r"//(?:(?P<user>[^/@\s]*)@)?(?P<place>[^/@\s]+(?:/\S*)?)", rest)
+    if match is None:
+        raise OutputError("the address of the WHIP server is missing", "write whip+https://TOKEN@HOST/PATH")
+    return WhipLocator(f"{scheme}://{match['place']}", unquote((match["user"] or "").lstrip(":")))
 
 
 def _hint(scheme: str, near: Sequence[str], known: str) -> str:
@@ -142,4 +160,4 @@ def _strip_authority(rest: str) -> str:
     return rest[1:] if re.match(r"/[A-Za-z]:", rest) else rest
 
 
-_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "webrtc", "null"})
+_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "webrtc", "whip+http", "whip+https", "null"})

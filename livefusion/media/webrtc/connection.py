@@ -56,6 +56,19 @@ class Connection:
             raise MalformedOfferError(f"the offer is refused ({type(error).__name__})") from error
         return str(self.peer.localDescription.sdp)
 
+    async def offer(self) -> str:
+        """What we offer, as SDP, with our candidates in it."""
+        await self.peer.setLocalDescription(await self.peer.createOffer())
+        return str(self.peer.localDescription.sdp)
+
+    async def accept(self, answer: str) -> None:
+        """Take the answer to our offer. ``MalformedOfferError`` if aiortc refuses it; it is closed then."""
+        try:
+            await self.peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
+        except Exception as error:  # border: a server may answer anything
+            await self.close()
+            raise MalformedOfferError(f"the answer is refused ({error})") from error
+
     async def add_candidate(self, line: str, mid: str) -> None:
         """Take a candidate that the peer found later: what follows ``candidate:`` in its line.
 

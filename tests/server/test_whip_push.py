@@ -1,0 +1,116 @@
+"""Our own WHIP output, with our own door as the server."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+pytest.importorskip("aiohttp", reason="needs the extra webrtc")
+pytest.importorskip("aiortc", reason="needs the extra webrtc")
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.errors import OutputError
+from livefusion.core.frame import Frame, Outcome, RenderedFrame
+from livefusion.core.geometry import Size
+from livefusion.core.settings import WebSettings
+from livefusion.core.timing import SystemClock, Timestamp
+from livefusion.devices.cpu import CpuDevice
+from livefusion.media.decode.decoder import FrameDecoder
+from livefusion.media.formats import OutputFormat
+from livefusion.media.webrtc.inlet import ReceivedPicture, SenderGone
+from livefusion.media.webrtc.outlet import TIME_BASE
+from livefusion.media.webrtc.push_sink import WhipSink
+from livefusion.runtime.stage import StageContext
+from livefusion.server.door import Door, open_door
+from livefusion.testing.webrtc import numbered_picture, read_number
+
+pytestmark = [
+    pytest.mark.net,
+    # aiortc leaves sockets and transports to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SIZE = Size(320, 180)
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def door() -> Iterator[Door]:
+    from aioice.ice import get_host_addresses
+
+    if not get_host_addresses(use_ipv4=True, use_ipv6=False):
+        pytest.skip("this machine has no network but the loopback")
+    with open_door(WebSettings(port=0, token="s3cret")) as made:
+        yield made
+
+
+def sink(url: str, token: str = "s3cret") -> WhipSink:
+    return WhipSink(url, token, CpuDevice(), OutputFormat(SIZE, Fraction(30), ColorInfo(), TIME_BASE))
+
+
+def rendered(seq: int) -> RenderedFrame:
+    decoder = FrameDecoder(CpuDevice())
+    picture = numbered_picture(SIZE, seq)
+    decoder.adapt(picture)
+    ts = Timestamp(seq * 3000, TIME_BASE)
+    frame = Frame(seq, "t", ts, 0, decoder.size, decoder.color, decoder.convert(picture))
+    return RenderedFrame(frame, Outcome.CLEAR)
+
+
+def write(made: WhipSink, pictures: int) -> None:
+    for seq in range(pictures):
+        made.write(rendered(seq))
+
+
+def context() -> StageContext:
+    return StageContext("whip", SystemClock())
+
+
+def test_pictures_reach_the_server_and_the_session_ends_with_the_run(door: Door) -> None:
+    made = sink(f"{door.address}/whip")
+    made.open(context())
+    for seq in range(5):
+        made.write(rendered(seq))
+        taken = door.exchange.inlet.take(PATIENCE)
+        assert isinstance(taken, ReceivedPicture)
+        assert read_number(taken.picture.to_ndarray(format="gray")) == seq
+    made.close()
+    assert door.exchange.inlet.take(PATIENCE) == SenderGone()
+    assert (made.stats.frames, made.stats.reconnects, made.stats.errors) == (5, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "match"),
+    [
+        ("/whip", "wrong", "401"),
+        ("/whip", "", "401"),
+        ("/nowhere", "s3cret", "404"),
+        ("/whep", "s3cret", "406"),
+    ],
+)
+def test_a_refusal_is_told(door: Door, path: str, token: str, match: str) -> None:
+    made = sink(f"{door.address}{path}", token)
+    with pytest.raises(OutputError, match=match) as caught:
+        made.open(context())
+    assert "s3cret" not in str(caught.value)
+    assert len(made.stats.errors) == 1
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    with pytest.raises(OutputError, match=r"127\.0\.0\.1:9 .*refused"):
+        sink("http://127.0.0.1:9/whip").open(context())
+
+
+def test_a_server_that_goes_away_is_noticed_and_can_come_back(door: Door) -> None:
+    made = sink(f"{door.address}/whip")
+    made.open(context())
+    other = sink(f"{door.address}/whip")
+    other.open(context())  # the last one wins: the first is sent away
+    with pytest.raises(OutputError, match="ended"):
+        write(made, 1000)
+    made.close()
+    made.open(context())
+    assert made.stats.reconnects == 1
+    made.close()
+    other.close()
