@@ -218,6 +218,13 @@ def number_of(taken: ReceivedPicture) -> int:
     return read_number(taken.picture.to_ndarray(format="gray"))
 
 
+def settled(room: Room, sender: ForeignSender) -> int:
+    """How many key frames were sent once pictures come steadily."""
+    for _ in range(10):
+        room.take()
+    return sender.track.keys
+
+
 def until(condition: Callable[[], bool]) -> None:
     end = threading.Event()
     deadline = time.monotonic() + PATIENCE
@@ -279,7 +286,7 @@ def test_the_last_publisher_wins_and_its_end_is_told(room: Room) -> None:
 
 def test_a_packet_lost_twice_is_asked_for_again(room: Room) -> None:
     sender, session = room.sender()
-    room.take()
+    keys = settled(room, sender)
     relay = LossyRelay(lose=frozenset({60}), first_repeats=1)
     relay.stand_before(sender.sender)
     until(lambda: relay.lost == 2)
@@ -287,19 +294,19 @@ def test_a_packet_lost_twice_is_asked_for_again(room: Room) -> None:
     while number_of(room.take()) <= lost:
         pass
     assert session.party.figures["gaps_given_up"] == 0
-    assert sender.track.keys == 1
+    assert sender.track.keys == keys
 
 
 def test_a_packet_that_never_comes_ends_in_a_key_frame(room: Room) -> None:
     sender, session = room.sender()
-    room.take()
+    keys = settled(room, sender)
     relay = LossyRelay(lose=frozenset({60}), first_repeats=10_000)
     relay.stand_before(sender.sender)
     until(lambda: session.party.figures["gaps_given_up"] > 0)
     given_up = sender.track.number
     while number_of(room.take()) <= given_up:
         pass
-    assert sender.track.keys == 2
+    assert sender.track.keys > keys
 
 
 @pytest.mark.parametrize("viewers", [1, 2])

@@ -37,7 +37,7 @@ class Publisher:
         self._feed = DecoderFeed(self._deliver, self._damage)
         self._backoff = LossBackoff(ceiling)
         self._meter = LossMeter()
-        self._key_asked = -_KEY_TICKS
+        self._key_asked = 0  # the first key frame comes unasked
         transceiver = self.connection.peer.addTransceiver("video", direction="recvonly")
         # Before the offer is read: afterwards they have no effect.
         transceiver.setCodecPreferences(h264_preferences())
