@@ -30,9 +30,16 @@ SMALL, LARGE = Size(160, 90), Size(320, 180)
 MILLISECOND = 1_000_000
 
 
+class Fixed(SystemClock):
+    """It is two seconds past."""
+
+    def now_ns(self) -> int:
+        return 2000 * MILLISECOND
+
+
 def source(exchange: Exchange, **options: Any) -> WebRtcSource:
     made = WebRtcSource(exchange.inlet, CpuDevice(), **options)
-    made.open(StageContext("webrtc", SystemClock()))
+    made.open(StageContext("webrtc", Fixed()))
     return made
 
 
@@ -67,17 +74,21 @@ def test_pictures_become_frames_and_the_next_sender_goes_on_in_time() -> None:
     send(first, 2, 0, 1040)  # the RTP time wraps
     send(first, 3, 3000, 1060)
     second = exchange.inlet.enter()
-    entries.append(made.read())
+    entries += [made.read(), made.read()]
     send(second, 4, 77, 3000, SMALL)
     entries.append(made.read())
     send(second, 5, 77 + 3000, 3030, SMALL)
 
     kinds = [type(entry) for entry in entries]
-    assert kinds == [FormatChange, Frame, Frame, Frame, Discontinuity, FormatChange, Frame, Frame]
+    assert kinds == [FormatChange, Frame, Frame, Frame, Discontinuity, Frame, FormatChange, Frame, Frame]
     frames = [entry for entry in entries if isinstance(entry, Frame)]
-    assert [frame.ts.pts for frame in frames] == [0, 3000, 6000, 180_000, 183_000]
-    assert [frame.captured_ns // MILLISECOND for frame in frames] == [1000, 1040, 1060, 3000, 3030]
-    assert [frame.seq for frame in frames] == [0, 1, 2, 3, 4]
+    assert [frame.ts.pts for frame in frames] == [0, 3000, 6000, 90_000, 180_000, 183_000]
+    assert [frame.captured_ns // MILLISECOND for frame in frames] == [1000, 1040, 1060, 2000, 3000, 3030]
+    assert [frame.seq for frame in frames] == [0, 1, 2, 3, 4, 5]
+    card = frames.pop(3)
+    assert card.size == LARGE
+    assert 30 < card.buffer.luma.mean() < 70  # dark, with some words on it
+    assert card.buffer.luma.max() > 150
     assert [read_number(frame.buffer.luma) for frame in frames] == [1, 2, 3, 4, 5]
 
 

@@ -3,15 +3,17 @@
 import logging
 from collections import deque
 from fractions import Fraction
+from typing import Any
 
 from livefusion.core.color import ColorInfo
 from livefusion.core.events import Discontinuity, Eos, Event
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
-from livefusion.core.timing import NANOSECONDS, Timestamp
+from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
 from livefusion.devices.device import Device
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.formats import InputFormat
+from livefusion.media.webrtc.card import waiting_card
 from livefusion.media.webrtc.inlet import Inlet, ReceivedPicture, SenderGone
 from livefusion.media.webrtc.outlet import CLOCK_RATE, TIME_BASE
 from livefusion.runtime.stage import StageContext
@@ -26,6 +28,7 @@ _RTP_CYCLE = 1 << 32
 class WebRtcSource:
     """Waits for whoever sends, and for the next one when they are gone.
 
+    When they leave, a card takes the place of their last picture, which shall not be looked at for ever.
     Its size and rate are announced before anybody is there, so that the graph and its outputs run already;
     pictures that are of another size give a ``FormatChange``. ``captured_ns`` is when the first packet of a
     picture came. It ends after ``duration`` seconds of media time, which counts from the first picture.
@@ -48,6 +51,7 @@ class WebRtcSource:
         self._duration = duration
         self._decoder = FrameDecoder(device, codec="h264", pictures=pictures)
         self._name = "webrtc"
+        self._clock: Clock = SystemClock()
         self._queued: deque[Frame | Event] = deque()
         self._stretch = _Stretch()
         self._seq = 0
@@ -72,7 +76,7 @@ class WebRtcSource:
 
     def open(self, context: StageContext) -> None:
         """Nothing to open: peers come to us."""
-        self._name = context.name
+        self._name, self._clock = context.name, context.clock
 
     def read(self) -> Frame | Event:
         """The next frame or event, waiting for it; ``Eos`` once interrupted, and ever after."""
@@ -99,17 +103,25 @@ class WebRtcSource:
             case SenderGone():
                 _log.info("whoever sent the picture is gone")
                 self._queued.append(Discontinuity("the sender is gone"))
+                if self._seq:
+                    self._queue_card()
             case ReceivedPicture():
-                if (change := self._decoder.adapt(taken.picture)) is not None:
-                    self._queued.append(change)
-                self._queued.append(self._frame(taken))
+                self._queue(taken.picture, self._stretch.place(taken), taken.arrived_ns)
 
-    def _frame(self, taken: ReceivedPicture) -> Frame:
-        buffer = self._decoder.convert(taken.picture)
-        stamp = Timestamp(self._stretch.place(taken), TIME_BASE)
-        seq, self._seq = self._seq, self._seq + 1
+    def _queue_card(self) -> None:
+        now_ns = self._clock.now_ns()
+        card = waiting_card(self._decoder.size, self._decoder.color)
+        self._queue(card, self._stretch.pause(now_ns), now_ns)
+
+    def _queue(self, picture: Any, pts: int, captured_ns: int) -> None:
+        """Put a picture as a frame behind the change of format that it may bring."""
         decoder = self._decoder
-        return Frame(seq, self._name, stamp, taken.arrived_ns, decoder.size, decoder.color, buffer)
+        if (change := decoder.adapt(picture)) is not None:
+            self._queued.append(change)
+        buffer = decoder.convert(picture)
+        stamp = Timestamp(pts, TIME_BASE)
+        seq, self._seq = self._seq, self._seq + 1
+        self._queued.append(Frame(seq, self._name, stamp, captured_ns, decoder.size, decoder.color, buffer))
 
 
 class _Stretch:
@@ -128,10 +140,21 @@ class _Stretch:
         step = (taken.rtp_time - self._rtp) % _RTP_CYCLE
         backwards = step >= _RTP_CYCLE // 2
         if taken.sender != self._sender or backwards:
-            self._base = (taken.arrived_ns - self._origin_ns) * CLOCK_RATE // NANOSECONDS
+            self._base = _ticks(taken.arrived_ns - self._origin_ns)
             self._sender = taken.sender
         else:
             self._base += step
         self._rtp = taken.rtp_time
         self.pts = max(self.pts + 1, self._base)
         return self.pts
+
+    def pause(self, now_ns: int) -> int:
+        """The media time of what is shown between two senders."""
+        self._sender = None
+        if self._origin_ns is not None:
+            self.pts = max(self.pts + 1, _ticks(now_ns - self._origin_ns))
+        return self.pts
+
+
+def _ticks(nanoseconds: int) -> int:
+    return nanoseconds * CLOCK_RATE // NANOSECONDS
