@@ -155,10 +155,8 @@ class Stages:
         return self._slates.in_place_of(item.frame)
 
 
-def make_occlusion(device: Device, networks: Networks, faces: int = 1) -> Occlusion | None:
-    """What keeps hands and hair in front of so many faces a frame; None if no such network is registered."""
-    if OCCLUDER not in networks.models:
-        return None
+def make_occlusion(device: Device, networks: Networks, faces: int = 1) -> Occlusion:
+    """What keeps hands and hair in front of so many faces a frame; it loads its network when it opens."""
     return Occlusion(device, partial(networks.__getitem__, OCCLUDER), faces)
 
 

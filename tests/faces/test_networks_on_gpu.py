@@ -31,6 +31,7 @@ NETWORKS = [
     (*yunet(PORTRAIT), 255, 2e-2),
     ("face_landmarks", (1, 3, 256, 256), {"landmarks": (1, 478, 3), "presence": (1,)}, 1, 5e-2),
     ("sface", (1, 3, 112, 112), {"embedding": (1, 128)}, 255, 1e-2),
+    ("face_occluder", (1, 3, 128, 128), {"occlusion": (1, 1, 128, 128)}, 1, 2e-2),
 ]
 
 

@@ -11,7 +11,14 @@ import pytest
 from livefusion.core.errors import InputError, OutputError, SettingsError
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.core.geometry import Size
-from livefusion.core.settings import FaceSettings, MissingFacePolicy, Pace, SafetySettings, Settings
+from livefusion.core.settings import (
+    FaceSettings,
+    MissingFacePolicy,
+    Pace,
+    SafetySettings,
+    Settings,
+    SwapSettings,
+)
 from livefusion.media.sinks.null import NullSink
 from livefusion.media.sources.file import FileSource
 from livefusion.pipeline.assemble import Parts, Pipeline
@@ -75,9 +82,16 @@ def test_a_recording_says_what_it_is_with_a_badge_or_without(
 
 def test_the_report_names_where_each_network_ran(clip: Path) -> None:
     models = run(Settings(input=str(clip), output=("null:",)))["engine"]["models"]
-    assert {model["name"] for model in models} >= {"yunet", "face_landmarks", "sface"}
+    names = [model["name"] for model in models]
+    assert sorted(names) == ["face_landmarks", "face_occluder", "sface", "yunet"]
     assert {model["provider"] for model in models} == {"CPUExecutionProvider"}
     assert all(len(model["sha256"]) == 64 for model in models)
+
+
+def test_a_network_that_is_not_wanted_is_not_loaded(clip: Path) -> None:
+    swap = SwapSettings(occlusion=False)
+    models = run(Settings(input=str(clip), output=("null:",), swap=swap))["engine"]["models"]
+    assert "face_occluder" not in {model["name"] for model in models}
 
 
 def test_one_output_that_fails_does_not_stop_the_other(clip: Path, tmp_path: Path) -> None:

@@ -236,5 +236,6 @@ def test_a_cpu_without_memory_covers_the_picture_and_is_degraded(reels: Reels) -
     show.require_safe()
     assert show.error is None
     assert [got for _, got in show.steps] == ["cpu with memory freed", "cpu with fewer pictures and faces"]
+    assert "face_occluder" not in [model["name"] for model in show.report["engine"]["models"]]
     assert show.report["stages"]["render"]["degraded"]
     assert show.report["frames"]["safe"] > 0
