@@ -61,9 +61,9 @@ class Endpoint:
         return web.Response(status=204)
 
     async def _delete(self, request: web.Request) -> web.Response:
-        # 200, not 204: OBS takes nothing else.
-        await self._desk.dismiss(self._find(request))
-        return web.Response(status=200)
+        if not self._desk.knew(request.match_info["name"], self._role):
+            await self._desk.dismiss(self._find(request))
+        return web.Response(status=200)  # not 204: OBS takes nothing else
 
     async def _options(self, request: web.Request) -> web.Response:
         return web.Response(status=204, headers={**_PREFLIGHT, "Accept-Post": _SDP})

@@ -74,7 +74,10 @@ def test_obs_is_let_in_and_let_go(client: Client) -> None:
     assert "a=candidate:" in answer
     status, _, _ = client.ask("DELETE", headers["location"])
     assert status == 200  # OBS takes no 204
-    assert client.ask("DELETE", headers["location"])[0] == 404
+    # Clients hang up before they take leave: that it is over already is no mistake of theirs.
+    assert client.ask("DELETE", headers["location"])[0] == 200
+    assert client.ask("DELETE", headers["location"].replace("whip/", "whep/"))[0] == 404
+    assert client.ask("DELETE", "/whip/nobody")[0] == 404
 
 
 def test_peers_learn_of_the_servers_that_help_them() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ MAX_SESSIONS = 32
 PATIENCE_NS = 20 * NANOSECONDS
 """For how long a peer may take to connect after its offer was answered."""
 _REAP_SECONDS = 1.0
+_REMEMBERED = 256
 
 Role = Literal["publisher", "viewer"]
 
@@ -50,6 +52,7 @@ class Desk:
         self._servers = servers
         self._clock = clock if clock is not None else SystemClock()
         self._sessions: dict[str, Session] = {}
+        self._past: deque[tuple[str, Role]] = deque(maxlen=_REMEMBERED)
         self._pending = 0
         self._reaper: asyncio.Task[None] | None = None
 
@@ -71,6 +74,10 @@ class Desk:
     def find(self, name: str) -> Session | None:
         """The session of that name."""
         return self._sessions.get(name)
+
+    def knew(self, name: str, role: Role) -> bool:
+        """Whether a session of that name ended a while ago: clients hang up first and take leave then."""
+        return (name, role) in self._past
 
     async def admit(self, role: Role, offer: str) -> Session:
         """Let a peer in by its offer. Raises what is wrong with the offer, and ``FullError``."""
@@ -99,8 +106,8 @@ class Desk:
 
     async def dismiss(self, session: Session) -> None:
         """End a session."""
-        self._sessions.pop(session.name, None)
         await session.party.connection.close()
+        self._forget(session.name)
 
     async def close(self) -> None:
         """End every session."""
@@ -125,6 +132,7 @@ class Desk:
     def _forget(self, name: str) -> None:
         session = self._sessions.pop(name, None)
         if session is not None:
+            self._past.append((name, session.role))
             _log.info("a %s is gone", session.role)
 
     async def _see_off(self, role: Role) -> None:

@@ -78,7 +78,7 @@ class WhipPush:
             url = urljoin(url, reply.location)
         if reply.status != 201:
             said = reply.body.strip().splitlines()
-            raise self._failure(f"{reply.status} {said[0][:120] if said else ''}".strip())
+            raise self._failure(f"{reply.status or ''} {said[0][:120] if said else ''}".strip())
         if reply.location and _origin(urljoin(url, reply.location)) == _origin(url):
             self._session = urljoin(url, reply.location)
         return reply
@@ -107,7 +107,8 @@ class WhipPush:
             text = error.read(MAX_BYTES).decode(errors="replace")
             return _Reply(error.code, error.headers.get("Location", ""), text)
         except (URLError, OSError) as error:
-            return _Reply(0, "", str(getattr(error, "reason", error)))
+            reason = getattr(error, "reason", error)  # a URLError wraps what the system said
+            return _Reply(0, "", getattr(reason, "strerror", None) or str(reason))
 
     def _failure(self, reason: str) -> OutputError:
         place = urlsplit(self._url).netloc
