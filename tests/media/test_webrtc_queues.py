@@ -1,0 +1,74 @@
+"""What waits is bounded, and what is dropped ends with a key frame."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiortc", reason="needs the extra webrtc")
+
+from livefusion.media.webrtc.assemble import CodedPicture, CodedPictures
+from livefusion.media.webrtc.decode import WAITING as DECODER_WAITING
+from livefusion.media.webrtc.decode import DecoderFeed
+from livefusion.media.webrtc.outlet import EncodedPicture
+from livefusion.media.webrtc.viewer import WAITING, PictureTrack
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_viewer_that_stalls_costs_no_memory_and_goes_on_with_a_key_frame() -> None:
+    async def run() -> tuple[list[int], int, int]:
+        wishes: list[int] = []
+        track = PictureTrack(lambda: wishes.append(1))
+        track.put(EncodedPicture(b"x", -1, False))  # nothing before the first key frame
+        for pts in range(1000):
+            track.put(EncodedPicture(b"x", pts, pts in {0, 500}))
+        track.put(EncodedPicture(b"x", 1000, True))
+        track.put(EncodedPicture(b"x", 1001, False))
+        waiting = track._pictures.qsize()
+        return [(await track.recv()).pts for _ in range(waiting)], track.dropped, len(wishes)
+
+    got, dropped, wishes = asyncio.run(run())
+    assert got == [1000, 1001]
+    assert dropped == 1001
+    assert wishes > 900  # the throttle is not the track's
+
+
+def test_within_its_bound_a_viewer_gets_everything() -> None:
+    async def run() -> list[int]:
+        track = PictureTrack(lambda: None)
+        for pts in range(WAITING):
+            track.put(EncodedPicture(b"x", pts, pts == 0))
+        return [(await track.recv()).pts for _ in range(WAITING)]
+
+    assert asyncio.run(run()) == list(range(WAITING))
+
+
+def task(number: int) -> tuple[None, CodedPictures]:
+    return None, CodedPictures([CodedPicture(b"\x00\x00\x01\x09\x10", number, 0)])
+
+
+def test_a_decoder_that_is_too_slow_drops_up_to_the_next_key_frame() -> None:
+    damaged: list[int] = []
+    feed = DecoderFeed(lambda picture, coded: None, lambda: damaged.append(1))
+    for number in range(DECODER_WAITING):
+        feed.put(task(number))
+    assert (feed.dropped, damaged) == (0, [])
+    feed.put(task(99))
+    assert (feed.dropped, damaged) == (DECODER_WAITING + 1, [1])
+    feed.put(None)
+    feed.get()  # ends
+
+
+def test_a_damaged_picture_is_told_and_decoding_goes_on() -> None:
+    damaged: list[int] = []
+    shown: list[Any] = []
+    feed = DecoderFeed(lambda picture, coded: shown.append(picture), lambda: damaged.append(1))
+    feed.put((None, CodedPictures([CodedPicture(b"\x00\x00\x01\x65rubbish", 0, 0)])))
+    feed.put(None)
+    thread = threading.Thread(target=feed.get)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert (shown, damaged) == ([], [1])
