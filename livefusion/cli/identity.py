@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 from livefusion.cli.console import Console
+from livefusion.cli.identity_check import check, describe_check
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
@@ -32,7 +33,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|show|add|revoke|template")
+    actions = made.add_actions("list|show|check|add|revoke|template")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -47,6 +48,14 @@ def parser() -> CommandParser:
         example="livefusion identity show ana",
     )
     shown.add_argument("name", metavar="NAME", help="which one")
+    describe_check(
+        actions.add_parser(
+            "check",
+            help="tell how good photos are, and what would be better",
+            description=f"Tell how good photos are, 0 to 100, and what would be better.\n{PHOTO_ADVICE}",
+            example="livefusion identity check me1.jpg me2.jpg",
+        )
+    )
     _describe_add(
         actions.add_parser(
             "add",
@@ -82,6 +91,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return _list(arguments.names, console)
     if arguments.action == "show":
         return _show(arguments.name, console)
+    if arguments.action == "check":
+        return check(arguments, _photos(arguments.photos, videos=False), console)
     if arguments.action == "add":
         return _add(arguments, console)
     _revoke(arguments.name)
@@ -185,13 +196,12 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _photos(paths: Sequence[Path]) -> list[Path]:
-    """The photos and videos named, and those in the folders named."""
-    from livefusion.media.photo import SOURCE_SUFFIXES, list_photos
+def _photos(paths: Sequence[Path], *, videos: bool = True) -> list[Path]:
+    """The photos named, and those in the folders named; videos too, if wanted."""
+    from livefusion.media.photo import SOURCE_SUFFIXES, SUFFIXES, list_photos
 
-    return [
-        photo for path in paths for photo in (list_photos(path, SOURCE_SUFFIXES) if path.is_dir() else [path])
-    ]
+    suffixes = SOURCE_SUFFIXES if videos else SUFFIXES
+    return [photo for path in paths for photo in (list_photos(path, suffixes) if path.is_dir() else [path])]
 
 
 def _revoke(name: str) -> None:

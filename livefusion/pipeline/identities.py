@@ -21,9 +21,10 @@ from livefusion.faces.photo import PhotoFaces
 from livefusion.media.paint import is_marked, may_be_painted
 from livefusion.media.paths import leads_somewhere
 from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo, load_rgba
+from livefusion.pipeline.photo_check import photo_intake
 from livefusion.provenance.consent import ConsentRecord, consent_from_text, write_private
 from livefusion.provenance.store import IdentityStore
-from livefusion.swap.intake import Advice, judge_photo
+from livefusion.swap.intake import Advice, Intake, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
 from livefusion.swap.mesh.identity import ExpressionPhotos, bake_identity
 from livefusion.swap.painted import painted_identity
@@ -145,12 +146,13 @@ class _Gathered:
     faces: list[Embedding] = field(default_factory=list)
     expressions: dict[str, ExpressionPhotos] = field(default_factory=dict)
     advice: list[Advice] = field(default_factory=list)
+    intake: Intake = field(default_factory=photo_intake)
 
 
 def _take_photo(path: Path, finder: PhotoFaces, gathered: _Gathered) -> None:
     rgb = load_photo(path)
     faces = finder.find(rgb)
-    gathered.advice += judge_photo(path.name, rgb, faces)
+    gathered.advice += judge_photo(path.name, rgb, faces, gathered.intake)
     landmarks = faces[0].landmarks
     assert landmarks is not None, "find gives only faces with landmarks"
     gathered.photos.append(SourcePhoto(rgb, landmarks))

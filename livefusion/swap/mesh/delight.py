@@ -56,7 +56,7 @@ Mask = npt.NDArray[np.bool_]
 
 def delight(view: View) -> View:
     """The view with its light taken out, at its mean colour; ``rgb`` alone is changed."""
-    skin = _bare_skin(view)
+    skin = bare_skin(view)
     linear = np.power(view.rgb.astype(np.float32) / 255, np.float32(_GAMMA))
     light = shading_of(view, skin)
     even = np.log(linear / light + _TINY)
@@ -148,7 +148,7 @@ def _normals(shape: Floats) -> Floats:
     )
 
 
-def _bare_skin(view: View) -> Floats:
+def bare_skin(view: View) -> Floats:
     """(1024, 1024) in [0, 1]: where a face is bare skin, in light or in shadow: no hair, eye, brow or lip.
 
     Within the inner face nothing is told by colour: the half in a shadow would not look like skin.

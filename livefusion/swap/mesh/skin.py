@@ -39,7 +39,7 @@ def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
     alike = _likeness(rgb, _DELIT_MARGIN)
     skin = np.minimum(alike, 1 - _strands(rgb))
     skin = np.maximum(skin, smoothstep(inner_face(), 0.1, 0.5))
-    below = _below_mouth()
+    below = below_mouth()
     skin = below * skin + (1 - below) * _reached_from_within(skin)
     # A wide margin: under a fringe lies its shadow, which would show as a line across the forehead.
     skin = np.asarray(cv2.erode(skin, _disc(_HAIR_MARGIN)), np.float32)
@@ -90,11 +90,11 @@ def _reached_from_within(skin: Floats) -> Floats:
 def _beard(alike: Floats) -> Floats:
     """(1024, 1): 1 below the mouth of who has a beard: what is there is no hair of the head; else 0."""
     chin = float(np.mean([_sample(alike[..., None], index).mean() for index in _CHIN_SKIN]))
-    return np.asarray(_below_mouth() * smoothstep(np.array(1 - chin), *_BEARDED), np.float32)
+    return np.asarray(below_mouth() * smoothstep(np.array(1 - chin), *_BEARDED), np.float32)
 
 
 @cache
-def _below_mouth() -> Floats:
+def below_mouth() -> Floats:
     """(1024, 1): 0 above the tip of the nose, 1 below the mouth."""
     places = canonical_mesh().texels()
     rows = np.arange(TEXTURE_SIZE, dtype=np.float32)[:, None]
