@@ -60,6 +60,21 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (finding.state, finding.detail) == (State.BROKEN, "av missing")
 
 
+@pytest.mark.parametrize(
+    ("aiortc", "state", "detail"),
+    [
+        (None, State.LACKING, "aiortc missing: webrtc: and WHIP need aiortc and aiohttp"),
+        ("1.16.0", State.OK, "aiortc 1.16.0, aiohttp 3.14"),
+    ],
+)
+def test_what_webrtc_needs_is_not_needed_by_all(
+    aiortc: str | None, state: State, detail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, aiortc=aiortc, aiohttp="3.14")
+    [finding] = [finding for finding in packages.find_packages() if finding.name == "WebRTC"]
+    assert (finding.state, finding.detail) == (state, detail)
+
+
 FOUND = {"release": "580.95.05", "driver": [13, 0], "devices": [GPU]}
 OLD_GPU = GPU | {"name": "NVIDIA B", "compute": [7, 0]}
 

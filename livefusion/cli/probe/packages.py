@@ -9,6 +9,7 @@ from livefusion.cli.probe.finding import Finding, State
 
 NEEDED = ("av", "filterpy", "numba", "numpy", "opencv-python-headless", "pillow", "pydantic", "scipy")
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
+WEBRTC = ("aiortc", "aiohttp")
 _REINSTALL = "uv sync --extra cpu --reinstall"
 
 
@@ -16,7 +17,7 @@ def find_packages() -> list[Finding]:
     """LiveFusion and Python, the libraries it needs, and the one ONNX Runtime that it runs networks with."""
     version = ".".join(map(str, sys.version_info[:3]))
     own = Finding("livefusion", State.OK, f"{__version__} on Python {version} ({sys.platform})")
-    return [own, _libraries(), _runtime(), *_opencv_conflict()]
+    return [own, _libraries(), _runtime(), _webrtc(), *_opencv_conflict()]
 
 
 def version_of(package: str) -> str | None:
@@ -50,6 +51,15 @@ def _runtime() -> Finding:
         return Finding("ONNX Runtime", State.BROKEN, "not installed", "uv sync --extra cpu")
     [(name, version)] = found.items()
     return Finding("ONNX Runtime", State.OK, f"{name} {version}")
+
+
+def _webrtc() -> Finding:
+    versions = {name: version_of(name) for name in WEBRTC}
+    missing = [name for name, version in versions.items() if version is None]
+    if missing:
+        detail = f"{', '.join(missing)} missing: webrtc: and WHIP need aiortc and aiohttp"
+        return Finding("WebRTC", State.LACKING, detail, "uv sync --extra cpu --extra webrtc")
+    return Finding("WebRTC", State.OK, ", ".join(f"{name} {version}" for name, version in versions.items()))
 
 
 def _opencv_conflict() -> list[Finding]:
