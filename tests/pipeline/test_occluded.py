@@ -41,7 +41,9 @@ class Rig:
         self.network = GreenScreen()
         self.loads = 0
         self.ladder = DeadlineLadder(RUNGS, BUDGET_NS, self.clock)
-        self.plan = RenderPlan(identity, SwapSettings(relight=0, grain=0, **swap), SafetySettings(badge=False))
+        self.plan = RenderPlan(
+            identity, SwapSettings(relight=0, grain=0, **swap), SafetySettings(badge=False)
+        )
         device = make_frame.device
         self.stage = RenderStage(
             device,
