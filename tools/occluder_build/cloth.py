@@ -86,7 +86,7 @@ def piece(scene: Scene) -> Layer:
     else:
         outline = ellipse(at, size, scene.between(0, 3), scene.between(1.2, 12))
     layer.polygon(outline, scene.colour())
-    if scene.chance(0.65):
+    if scene.chance(0.45):
         turned = np.rot90(scene.texture, int(scene.rng.integers(4)))
         light = scene.between(0.4, 1.3)
         layer.paint(np.clip(turned.astype(np.float32) * light, 0, 255), layer.alpha)

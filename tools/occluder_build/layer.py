@@ -49,11 +49,11 @@ class Scene:
     def colour(self) -> Colour:
         """The colour of a thing: often dark, light or grey, sometimes bright."""
         kind = self.rng.random()
-        if kind < 0.35:
+        if kind < 0.3:
             grey = self.between(8, 70)
-        elif kind < 0.5:
-            grey = self.between(180, 250)
-        elif kind < 0.6:
+        elif kind < 0.52:
+            grey = self.between(180, 255)
+        elif kind < 0.62:
             grey = self.between(60, 180)
         else:
             return _colour(self.rng.uniform(10, 245, 3))

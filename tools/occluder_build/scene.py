@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.05, cloth.mask),
     (0.02, cloth.scarf),
     (0.03, cloth.strap),
-    (0.09, cloth.piece),
+    (0.16, cloth.piece),
 )
 _BARE = 0.16
 # What lies beyond the face is of little interest, and its hair has no label.

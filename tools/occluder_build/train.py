@@ -23,7 +23,7 @@ _BATCH = 4
 # An example is seen about this often, mirrored, moved and in other colours each time.
 _USES = 6
 _POOL = 6000
-_FIRST_POOL = 400
+_FIRST_POOL = 200
 _AVERAGE = 0.999
 _EDGE = 2.0
 
