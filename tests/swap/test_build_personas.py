@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 from build_personas import differences, find_contributors, require_unlike
 from persona_build.age import weather
-from persona_build.composite import Blend
+from persona_build.composite import Blend, paint
 from persona_build.forms import ShapeSpace
 from persona_build.photos import PHOTOS, BuildError, PhotoStore, package_of
 from persona_build.recipes import CONTRIBUTORS, RECIPES, Recipe
@@ -124,3 +125,18 @@ def test_folds_darken_the_skin_on_both_sides() -> None:
         x, y = texels[vertex]
         assert older[y - 6 : y + 7, x - 6 : x + 7, 0].min() < 64
     assert abs(float(older[..., 0].mean()) - 66) < 1
+
+
+def test_the_skin_between_the_features_is_made_plain() -> None:
+    noise = np.random.default_rng(0).normal(size=(1024, 1024, 3)).astype(np.float32)
+    blotched = Blend(cv2.GaussianBlur(noise, (0, 0), 20) * 100, np.zeros((1024, 1024), np.float32))
+    rough, smooth = (paint(blotched, (66.0, 15.0, 19.0), 0.0, plain).astype(float) for plain in (0.0, 1.0))
+    texels = canonical_mesh().texels().round().astype(int)
+
+    def spread(texture: np.ndarray, vertex: int) -> float:
+        x, y = texels[vertex]
+        return float(texture[y - 25 : y + 26, x - 25 : x + 26].mean(axis=2).std())
+
+    assert max(spread(smooth, vertex) for vertex in (205, 425)) < 6
+    assert spread(smooth, 205) < spread(rough, 205)
+    assert spread(smooth, 4) == pytest.approx(spread(rough, 4), rel=0.05)

@@ -28,7 +28,7 @@ def copied(tmp_path: Path) -> Path:
 
 
 def test_there_are_several_and_the_first_is_the_default() -> None:
-    assert NAMES == ("alex", "noor", "robin", "sam", "kai", "max", "jo")
+    assert NAMES == ("noor", "alex", "robin", "sam", "kai", "max", "jo")
 
 
 @pytest.mark.parametrize("name", NAMES)

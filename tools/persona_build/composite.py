@@ -30,8 +30,8 @@ _FACING = (0.10, 0.50)
 _LEAST_WEIGHT = 0.01
 # Share of the faces' common shading (eye sockets, sides of the nose) that is kept.
 _COMMON_SHADING, _SHADING_BLUR = 0.5, 60.0
-# Outside the inner face remains of hair are smoothed away: blur and bounds of L.
-_SKIN_BLUR, _SKIN_BOUNDS = 9.0, (-3.5, 3.0)
+# Outside the inner face remains of hair and blotches are smoothed away: blur, share and bound of L.
+_SKIN_BLUR, _SKIN_SHARE, _SKIN_BOUND = 9.0, 0.6, 2.5
 # Share of colour differences that is kept, on skin and on lips: make-up would else give blue-grey lids.
 _SKIN_COLOUR, _LIP_COLOUR = 0.2, 0.7
 # Share of lipstick's darkness that is taken away, told by what is darker than the skin over a whole lip.
@@ -50,6 +50,12 @@ _GRAIN, _GRAIN_BLURS = 0.65, (2.2, 4.5)
 _GRAIN_SEED = 1
 _BEARD = (165, 391, 206, 426, 214, 434, 135, 364, 150, 379, 152)
 _BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
+# What tells one face from another: eyes with their brows, nose and lips.
+_SOCKETS = (
+    (70, 63, 105, 66, 107, 55, 33, 145, 133, 111, 243),
+    (300, 293, 334, 296, 336, 285, 263, 374, 362, 340, 463),
+)
+_NOSE = (168, 122, 351, 48, 278, 64, 294, 2, 129, 358)
 _EYES_AND_BROWS = (70, 63, 105, 66, 107, 336, 296, 334, 293, 300, 33, 263, 145, 374)
 
 
@@ -105,9 +111,12 @@ def groom(mixed: Blend, beard: float, brows: float) -> Blend:
     return Blend(detail, mixed.shading)
 
 
-def paint(mixed: Blend, tone: tuple[float, float, float], age: float) -> Rgb:
-    """The (1024, 1024, 3) RGB texture of a blend; ``tone`` is the mean colour of its skin in Lab."""
-    inner = features()[..., None]
+def paint(mixed: Blend, tone: tuple[float, float, float], age: float, plain: float) -> Rgb:
+    """The (1024, 1024, 3) RGB texture of a blend; ``tone`` is the mean colour of its skin in Lab.
+
+    ``plain`` in [0, 1] says how smooth the skin between eyes, nose and lips is made.
+    """
+    inner = np.asarray(features() * (1 - plain * (1 - _telling())), np.float32)[..., None]
     detail = mixed.detail.copy()
     detail[..., 0] = _even_contrast(detail[..., 0])
     detail = inner * _without_make_up(detail) + (1 - inner) * _plain_skin(detail)
@@ -131,10 +140,17 @@ def _even_contrast(light: Floats) -> Floats:
     return np.asarray(even * min(_MOST_GAIN, _CONTRAST / deviation), np.float32)
 
 
+def _telling() -> Floats:
+    """(1024, 1024) in [0, 1]: 1 on eyes, brows, nose and lips, softly 0 round them."""
+    hulls = [soft_hull(vertices, 25, 10.0) for vertices in (*_SOCKETS, _NOSE)]
+    return np.asarray(np.max([*hulls, soft_hull(OUTER_LIPS, 31, 9.0)], axis=0), np.float32)
+
+
 def _plain_skin(detail: Floats) -> Floats:
     """Detail (1024, 1024, 3) in Lab without what hair left in it."""
     smooth = low_pass(detail, _SKIN_BLUR)
-    smooth[..., 0] = np.clip(smooth[..., 0], *_SKIN_BOUNDS)
+    bound = np.float32(_SKIN_BOUND)
+    smooth[..., 0] = bound * np.tanh(_SKIN_SHARE * smooth[..., 0] / bound)
     smooth[..., 1:] *= np.float32(_SKIN_COLOUR)
     return smooth
 

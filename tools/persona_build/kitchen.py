@@ -32,8 +32,9 @@ class Kitchen:
         own = blend([self._layers[key] for key in recipe.shares], shares)
         mixed = own.away_from(self._blend_of(recipe.kin), recipe.away)
         numbers = [list(self.faces).index(key) for key in recipe.shares]
-        shape = self._space.form(numbers, shares, recipe.away, recipe.moved)
-        return paint(groom(mixed, recipe.beard, recipe.brows), recipe.tone, recipe.age), shape
+        shape = self._space.form(numbers, shares, recipe.shape_away, recipe.moved)
+        groomed = groom(mixed, recipe.beard, recipe.brows)
+        return paint(groomed, recipe.tone, recipe.age, recipe.plain), shape
 
     def _blend_of(self, kin: tuple[str, ...]) -> Blend:
         if kin not in self._kin:

@@ -22,10 +22,11 @@ class Contributor:
 class Recipe:
     """A persona: its name, how it is called for people, its skin tone in CIELAB, and who is in it.
 
-    ``shares`` says by the key of a contributor how much it counts. The difference from the even blend of
-    ``kin`` is multiplied by ``away``; ``moved`` are steps along the principal components of all shapes, in
-    standard deviations; ``beard`` and ``brows`` say how much of their darkness stays; ``age`` 0 adds no marks
-    of age, 1 makes the face about 60.
+    ``shares`` says by the key of a contributor how much it counts. The skin's difference from the even blend
+    of ``kin`` is multiplied by ``away``, the shape's from the mean of all by ``shape_away``; ``moved`` are
+    steps along the principal components of all shapes, in standard deviations. ``plain`` says how smooth the
+    skin between the features is made, ``beard`` and ``brows`` how much of their darkness stays; ``age`` 0
+    adds no marks of age, 1 makes the face about 60.
     """
 
     name: str
@@ -34,8 +35,10 @@ class Recipe:
     shares: Mapping[str, float]
     kin: tuple[str, ...]
     away: float
+    shape_away: float
     moved: tuple[float, ...]
-    beard: float = 1.0
+    plain: float = 0.5
+    beard: float = 0.5
     brows: float = 1.0
     age: float = 0.0
 
@@ -79,6 +82,26 @@ _WOMEN, _MEN = tuple(key for key in _ALL if key[0] == "f"), tuple(key for key in
 
 RECIPES = (
     Recipe(
+        "noor",
+        "Noor",
+        (58.0, 16.0, 22.0),
+        {
+            "f7": 0.16,
+            "f8": 0.17,
+            "f9": 0.1,
+            "f10": 0.05,
+            "f11": 0.15,
+            "f12": 0.06,
+            "f13": 0.1,
+            "f14": 0.14,
+            "f17": 0.07,
+        },
+        _WOMEN,
+        away=1.7,
+        shape_away=1.3,
+        moved=(0.2, -0.4, 0.1, -1.0, -0.9, -0.2),
+    ),
+    Recipe(
         "alex",
         "Alex",
         (66.0, 15.0, 19.0),
@@ -96,27 +119,9 @@ RECIPES = (
             "m5": 0.05,
         },
         _ALL,
-        away=1.6,
-        moved=(1.8, 0.1, -1.1, 1.8, 1.2, 0.9),
-    ),
-    Recipe(
-        "noor",
-        "Noor",
-        (58.0, 16.0, 22.0),
-        {
-            "f7": 0.16,
-            "f8": 0.17,
-            "f9": 0.1,
-            "f10": 0.05,
-            "f11": 0.15,
-            "f12": 0.06,
-            "f13": 0.1,
-            "f14": 0.14,
-            "f17": 0.07,
-        },
-        _WOMEN,
-        away=1.4,
-        moved=(0.3, 0.1, 0.2, -1.5, -1.3, -0.3),
+        away=2.0,
+        shape_away=1.6,
+        moved=(1.8, -0.5, -1.1, 1.8, 1.2, 0.9),
     ),
     Recipe(
         "robin",
@@ -125,6 +130,7 @@ RECIPES = (
         {"f1": 0.14, "f2": 0.15, "f3": 0.14, "f4": 0.14, "f5": 0.14, "f6": 0.09, "f18": 0.12, "f15": 0.04},
         _WOMEN,
         away=1.6,
+        shape_away=1.6,
         moved=(-1.8, 0.0, -1.8, -1.8, 0.9, -1.8),
     ),
     Recipe(
@@ -133,9 +139,10 @@ RECIPES = (
         (69.0, 14.0, 18.0),
         {"m1": 0.13, "m2": 0.07, "m3": 0.09, "m7": 0.28, "m8": 0.31, "f4": 0.06, "f15": 0.06},
         _MEN,
-        away=1.7,
+        away=2.4,
+        shape_away=1.7,
         moved=(1.5, 0.2, 1.7, 1.8, 0.7, -0.4),
-        beard=0.25,
+        beard=0.05,
         brows=0.75,
     ),
     Recipe(
@@ -144,8 +151,11 @@ RECIPES = (
         (48.0, 15.0, 21.0),
         {"m1": 0.03, "m2": 0.2, "m3": 0.17, "m4": 0.18, "m6": 0.2, "m7": 0.2},
         _MEN,
-        away=1.6,
+        away=2.0,
+        shape_away=1.6,
         moved=(-1.2, 1.5, -1.8, -0.5, -1.8, 0.9),
+        plain=0.2,
+        beard=1.0,
     ),
     Recipe(
         "max",
@@ -153,9 +163,10 @@ RECIPES = (
         (66.0, 14.0, 17.0),
         {"f4": 0.12, "f11": 0.21, "f18": 0.19, "m2": 0.14, "m3": 0.07, "m5": 0.16, "m8": 0.09},
         _ALL,
-        away=1.4,
+        away=1.7,
+        shape_away=1.4,
         moved=(-1.1, -1.8, 1.8, -1.8, -1.4, -0.4),
-        beard=0.3,
+        beard=0.1,
         brows=0.8,
         age=1.0,
     ),
@@ -175,8 +186,9 @@ RECIPES = (
             "f18": 0.06,
         },
         _WOMEN,
-        away=1.8,
-        moved=(1.8, -0.4, 1.8, 0.5, 1.5, 1.8),
+        away=2.2,
+        shape_away=1.8,
+        moved=(1.8, -0.9, 1.8, 0.5, 1.5, 1.8),
         age=0.8,
     ),
 )
