@@ -156,7 +156,8 @@ LF_DEVICE int measure_detail_phases(const LfDetail&) { return 4; }
 LF_DEVICE void measure_detail_phase(const LfDetail& a, int, int, int, int phase, int lane, LfNothing&,
                                     LfDetailShared& shared) {
     if (phase == 0) {
-        for (int i = lane; i < 4 * LF_BINS; i += LF_LANES) shared.counts[0][0][i] = 0;
+        for (int i = lane; i < 4 * LF_BINS; i += LF_LANES)
+            shared.counts[i / (2 * LF_BINS)][i / LF_BINS % 2][i % LF_BINS] = 0;
     } else if (phase == 1) {
         lf_look_at_samples(a, lane, shared);
     } else if (phase == 2 && lane < LF_DETAILS) {
