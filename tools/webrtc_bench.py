@@ -90,6 +90,7 @@ def figures(seen: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     return {
         "round_trip_ms": {f"p{part}": round(float(np.percentile(times, part)), 1) for part in (50, 95, 100)},
         "pictures": len(seen["times"]),
+        "unclear": seen["unclear"],
         "fps": {"sent": round(seen["sent"], 1), "back": round(seen["fps"], 1)},
         "sizes": seen["sizes"],
         "longest_gap_ms": round(seen["gap"]),

@@ -2,12 +2,13 @@
 // result, and notes how long it was away.
 (() => {
   const BITS = 16;
+  const LONGEST_MS = 2000;
   const away = new Map();
   const trips = (window.trips = { reset, report });
   let state;
 
   function reset() {
-    state = { times: [], sizes: {}, back: 0, sent: 0, backwards: 0, start: performance.now(), last: 0, gap: 0, number: -1 };
+    state = { times: [], sizes: {}, back: 0, sent: 0, backwards: 0, start: performance.now(), last: 0, gap: 0, number: -1, unclear: 0 };
   }
 
   async function numberIn(frame) {
@@ -35,8 +36,8 @@
 
   function report() {
     const seconds = (performance.now() - state.start) / 1000;
-    const { times, sizes, backwards, gap } = state;
-    return { times, sizes, backwards, gap, fps: state.back / seconds, sent: state.sent / seconds };
+    const { times, sizes, backwards, gap, unclear } = state;
+    return { times, sizes, backwards, gap, unclear, fps: state.back / seconds, sent: state.sent / seconds };
   }
 
   reset();
@@ -53,7 +54,10 @@
     if (number < state.number && state.number - number < 30) state.backwards++; // more is the loop of the file
     state.number = number;
     if (!away.has(number)) return;
-    state.times.push(now - away.get(number));
+    const time = now - away.get(number);
     away.delete(number);
+    // The file plays over and over: a number that was missed on its way out is that of the round before.
+    if (time < LONGEST_MS) state.times.push(time);
+    else state.unclear++;
   });
 })();
