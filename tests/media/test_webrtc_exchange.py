@@ -33,8 +33,17 @@ def test_a_peer_that_was_replaced_is_not_heard() -> None:
     taken = inlet.take()
     assert isinstance(taken, ReceivedPicture)
     assert taken.picture == "c"
+    inlet.put(second, "d", 0, 0)
     inlet.leave(second)
+    inlet.put(second, "e", 0, 0)
+    taken = inlet.take()
+    assert isinstance(taken, ReceivedPicture)
+    assert taken.picture == "d"
     assert inlet.take() == SenderGone()
+    inlet.leave(second)
+    assert inlet.take(0) is None
+    inlet.enter()
+    assert inlet.take(0) is None  # its end was told
 
 
 def test_closing_frees_who_waits() -> None:

@@ -35,7 +35,9 @@ class Inlet:
         self._clock = clock if clock is not None else SystemClock()
         self._changed = threading.Condition()
         self._slot: ReceivedPicture | None = None
-        self._gone = False
+        self._gone = 0
+        """The sender whose end was not told yet."""
+        self._here = False
         self._closed = False
         self._sender = 0
         self.received = 0
@@ -46,8 +48,10 @@ class Inlet:
     def enter(self) -> int:
         """A peer begins to send; its number, for ``put`` and ``leave``. The one before is heard no more."""
         with self._changed:
-            self._gone = self._sender > 0
+            if self._here:
+                self._gone = self._sender
             self._sender += 1
+            self._here = True
             self._slot = None
             self._changed.notify_all()
             return self._sender
@@ -55,7 +59,7 @@ class Inlet:
     def put(self, sender: int, picture: Any, rtp_time: int, arrived_ns: int) -> None:
         """Take a picture of that peer; one of a peer that was replaced is ignored."""
         with self._changed:
-            if sender != self._sender:
+            if sender != self._sender or not self._here:
                 return
             self.received += 1
             self.replaced += self._slot is not None
@@ -65,8 +69,8 @@ class Inlet:
     def leave(self, sender: int) -> None:
         """That peer sends no more."""
         with self._changed:
-            if sender == self._sender:
-                self._slot, self._gone = None, True
+            if sender == self._sender and self._here:
+                self._here, self._gone = False, sender
                 self._changed.notify_all()
 
     def take(self, patience: float | None = None) -> ReceivedPicture | SenderGone | None:
@@ -80,10 +84,12 @@ class Inlet:
                 self._clock.wait(self._changed, left)
             if self._closed:
                 return None
-            if self._gone:
-                self._gone = False
+            slot = self._slot
+            # The last picture of who is gone comes before the word of it, that of the next one after.
+            if self._gone and (slot is None or slot.sender != self._gone):
+                self._gone = 0
                 return SenderGone()
-            slot, self._slot = self._slot, None
+            self._slot = None
             return slot
 
     def close(self) -> None:
