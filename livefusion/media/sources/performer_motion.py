@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 YAW, PITCH, ROLL = 18.0, 9.0, 8.0
-"""Largest turn to the side, nod and tilt, in degrees, unless another turn is asked for; the nod goes with it."""
+"""Largest turn to the side, nod and tilt, in degrees, unless another turn is asked for, which nods along."""
 SHIFT = (0.09, 0.05)
 """Largest way of the head to the side and up or down, in face heights."""
 SCALE = 0.08
