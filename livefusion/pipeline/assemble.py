@@ -18,6 +18,7 @@ from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
+from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.sinks.sink import PictureSink
@@ -115,6 +116,8 @@ class Pipeline:
             spans=self._spans,
         )
         self._recovery.connect(self._graph.renew, self._slates.move)
+        exchange, ceiling = self._parts.exchange, settings.web.bitrate * 1000
+        self._share = exchange.share if exchange else EncoderShare(ceiling, clock=self._clock)
         self._usage = UsageGauge(self._clock)
         self._source: MovableSource | None = None
         self._stages: Stages | None = None
@@ -271,8 +274,8 @@ class Pipeline:
         if ends is not None:
             for text, locator in zip(self._settings.output, ends.outputs, strict=True):
                 name = _unique(redact(text), outputs)
-                exchange = self._parts.exchange
-                make = partial(make_sink, locator, input_files=ends.input_files, exchange=exchange)
+                exchange, files = self._parts.exchange, ends.input_files
+                make = partial(make_sink, locator, input_files=files, share=self._share, exchange=exchange)
                 outputs[name] = Output(
                     partial(self._make_sink, name, make, output),
                     restart=is_live(locator),

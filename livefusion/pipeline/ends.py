@@ -8,6 +8,7 @@ from typing import Protocol
 from livefusion.core.errors import GraphError
 from livefusion.core.settings import Pace, Settings
 from livefusion.devices.device import Device
+from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sinks.null import NullSink
@@ -129,9 +130,14 @@ def make_sink(
     device: Device,
     output: OutputFormat,
     input_files: tuple[Path, ...],
+    *,
+    share: EncoderShare,
     exchange: Exchange | None = None,
 ) -> PictureSink:
-    """The sink behind OUTPUT, not opened yet. ``exchange`` is where peers of WebRTC are met."""
+    """The sink behind OUTPUT, not opened yet.
+
+    ``share`` encodes once for all live outputs; ``exchange`` is where peers of WebRTC are met.
+    """
     match locator:
         case FileLocator(path):
             return FileSink(path, device, output, inputs=input_files)
@@ -140,11 +146,11 @@ def make_sink(
         case WebRtcLocator():
             from livefusion.media.webrtc.sink import WebRtcSink
 
-            return WebRtcSink(_required(exchange).outlet, device, output)
+            return WebRtcSink(_required(exchange).share, device, output)
         case WhipLocator(url, token):
             from livefusion.media.webrtc.push_sink import WhipSink
 
-            return WhipSink(url, token, device, output)
+            return WhipSink(url, token, share, device, output)
         case NullLocator():
             return NullSink()
 

@@ -15,10 +15,10 @@ from livefusion.core.geometry import Size
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.decode.decoder import FrameDecoder
+from livefusion.media.encode.outlet import TIME_BASE, EncodedPicture
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.formats import OutputFormat
 from livefusion.media.webrtc.exchange import Exchange
-from livefusion.media.webrtc.outlet import TIME_BASE, EncodedPicture
 from livefusion.media.webrtc.sink import WebRtcSink
 from livefusion.media.webrtc.source import WebRtcSource
 from livefusion.runtime.stage import StageContext
@@ -148,7 +148,8 @@ def sink(exchange: Exchange, opened: list[tuple[int, Size]] | None = None) -> We
 
     device = CpuDevice()
     output = OutputFormat(LARGE, Fraction(30), ColorInfo(), Fraction(1, 1000))
-    made = WebRtcSink(exchange.outlet, device, output, make=lambda device, rate: Noted(device, ceiling=rate))
+    exchange.share._make = lambda device, rate: Noted(device, ceiling=rate)
+    made = WebRtcSink(exchange.share, device, output)
     made.open(StageContext("webrtc:", SystemClock()))
     return made
 

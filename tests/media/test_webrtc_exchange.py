@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
+from livefusion.media.encode.outlet import EncodedPicture, Outlet, Throttle
 from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
 from livefusion.media.webrtc.inlet import Inlet, ReceivedPicture, SenderGone
-from livefusion.media.webrtc.outlet import EncodedPicture, Outlet, Throttle
 
 pytestmark = pytest.mark.unit
 

@@ -24,13 +24,13 @@ from aiortc import (  # noqa: E402
 
 from livefusion.core.errors import MachineError  # noqa: E402
 from livefusion.core.geometry import Size  # noqa: E402
+from livefusion.media.encode.outlet import TIME_BASE, EncodedPicture  # noqa: E402
 from livefusion.media.webrtc import compat  # noqa: E402
 from livefusion.media.webrtc.desk import Desk, Session  # noqa: E402
 from livefusion.media.webrtc.exchange import Exchange  # noqa: E402
 from livefusion.media.webrtc.inlet import ReceivedPicture, SenderGone  # noqa: E402
 from livefusion.media.webrtc.loop import LoopThread  # noqa: E402
 from livefusion.media.webrtc.offer import UnsupportedOfferError  # noqa: E402
-from livefusion.media.webrtc.outlet import TIME_BASE, EncodedPicture  # noqa: E402
 from livefusion.testing.webrtc import LossyRelay, numbered_picture, read_number  # noqa: E402
 
 pytestmark = [

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("aiortc", reason="needs the extra webrtc")
 
+from livefusion.media.encode.outlet import EncodedPicture
 from livefusion.media.webrtc.assemble import CodedPicture, CodedPictures
 from livefusion.media.webrtc.decode import WAITING as DECODER_WAITING
 from livefusion.media.webrtc.decode import DecoderFeed
-from livefusion.media.webrtc.outlet import EncodedPicture
 from livefusion.media.webrtc.viewer import WAITING, PictureTrack
 
 pytestmark = pytest.mark.unit

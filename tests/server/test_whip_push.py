@@ -16,9 +16,10 @@ from livefusion.core.settings import WebSettings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.decode.decoder import FrameDecoder
+from livefusion.media.encode.outlet import TIME_BASE
+from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
 from livefusion.media.webrtc.inlet import ReceivedPicture, SenderGone
-from livefusion.media.webrtc.outlet import TIME_BASE
 from livefusion.media.webrtc.push_sink import WhipSink
 from livefusion.runtime.stage import StageContext
 from livefusion.server.door import Door, open_door
@@ -46,7 +47,8 @@ def door() -> Iterator[Door]:
 
 
 def sink(url: str, token: str = "s3cret") -> WhipSink:
-    return WhipSink(url, token, CpuDevice(), OutputFormat(SIZE, Fraction(30), ColorInfo(), TIME_BASE))
+    output = OutputFormat(SIZE, Fraction(30), ColorInfo(), TIME_BASE)
+    return WhipSink(url, token, EncoderShare(2_000_000), CpuDevice(), output)
 
 
 def rendered(seq: int) -> RenderedFrame:

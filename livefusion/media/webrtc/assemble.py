@@ -41,8 +41,12 @@ class PictureAssembler:
     It stands in for aiortc's ``JitterBuffer``: ``add`` gives what that gives. For one thread.
     """
 
-    def __init__(self, now_ns: Callable[[], int]) -> None:
+    def __init__(
+        self, now_ns: Callable[[], int], on_picture: Callable[[int, int], None] | None = None
+    ) -> None:
+        """``on_picture`` hears of each that begins: its RTP time, and when its first packet came."""
         self._now_ns = now_ns
+        self._on_picture = on_picture
         self._waiting: dict[int, tuple[Any, int]] = {}
         self._next: int | None = None
         self._unit: list[Any] = []
@@ -115,6 +119,8 @@ class PictureAssembler:
                 self._finish(pictures)
             if not self._unit:
                 self._unit_ns = arrived_ns
+                if self._on_picture is not None:
+                    self._on_picture(packet.timestamp, arrived_ns)
             self._unit.append(packet)
             if packet.marker:
                 self._finish(pictures)

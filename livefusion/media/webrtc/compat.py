@@ -40,6 +40,7 @@ RECEIVER_NAMES = (
     "_send_rtcp",
     "_send_rtcp_nack",
     "_send_rtcp_pli",
+    "_handle_rtcp_packet",
 )
 """What of a receiver is read or replaced here."""
 SENDER_NAMES = ("_send_keyframe", "_handle_rtcp_packet", "_ssrc")
@@ -60,6 +61,11 @@ def h264_preferences() -> list[RTCRtpCodecCapability]:
         if codec.parameters.get("profile-level-id") == profile
     ]
     return [*wanted, RTCRtpCodecCapability(mimeType="video/rtx", clockRate=90_000)]
+
+
+def opus_preferences() -> list[RTCRtpCodecCapability]:
+    """Opus alone, for ``setCodecPreferences``: the others are telephony."""
+    return [RTCRtpCodecCapability(mimeType="audio/opus", clockRate=48_000, channels=2)]
 
 
 def _add_profiles() -> None:
@@ -109,6 +115,20 @@ class ReceiverHooks:
         self._set("decoder_queue", feed)
         # None is what an audio receiver has: no estimate is made, and `send_limit` tells ours.
         self._set("remote_bitrate_estimator", None)
+
+    def watch_clock(self, on_report: Callable[[int, int], None]) -> None:
+        """Have it told which time of its own clock (NTP) the sender gives to which RTP time.
+
+        Why: aiortc keeps that to itself, and without it sound and pictures cannot be put together.
+        """
+        handle: Callable[[Any], Awaitable[None]] = self._receiver._handle_rtcp_packet
+
+        async def observe(packet: Any) -> None:
+            if isinstance(packet, RtcpSrPacket) and packet.ssrc == self.stream:
+                on_report(packet.sender_info.ntp_timestamp, packet.sender_info.rtp_timestamp)
+            await handle(packet)
+
+        self._receiver._handle_rtcp_packet = observe
 
     def ignore(self) -> None:
         """Let what comes be dropped at once, for a track that nobody reads: it would fill memory."""

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from livefusion.media.encode.outlet import Outlet
+from livefusion.media.encode.share import EncoderShare
 from livefusion.media.webrtc.inlet import Inlet
-from livefusion.media.webrtc.outlet import Outlet
 
 CEILING = 8_000_000
 """Most bits a second of one picture, in either direction, unless it is set."""
@@ -11,12 +12,17 @@ CEILING = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """``inlet`` takes the picture of whoever sends, ``outlet`` gives ours to all who watch."""
+    """``inlet`` takes the picture of whoever sends, ``share`` encodes ours for all who watch."""
 
     inlet: Inlet
-    outlet: Outlet
+    share: EncoderShare
+
+    @property
+    def outlet(self) -> Outlet:
+        """Where those who watch get it."""
+        return self.share.outlet
 
     @staticmethod
     def make(ceiling: int = CEILING) -> "Exchange":
         """A new one, with a ceiling in bits a second."""
-        return Exchange(Inlet(), Outlet(ceiling))
+        return Exchange(Inlet(), EncoderShare(ceiling))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
+from livefusion.media.webrtc.live_sound import LiveSound
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,8 @@ class Inlet:
         self._here = False
         self._closed = False
         self._sender = 0
+        self.sound = LiveSound()
+        """What whoever sends says, beside their pictures."""
         self.received = 0
         """Pictures that came."""
         self.replaced = 0

@@ -1,4 +1,4 @@
-"""A peer that sends us its picture."""
+"""A peer that sends us its picture, and perhaps its sound."""
 
 import asyncio
 import logging
@@ -9,10 +9,13 @@ from aiortc import RTCSessionDescription
 from livefusion.core.timing import Clock
 from livefusion.media.webrtc.assemble import CodedPicture, PictureAssembler
 from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
-from livefusion.media.webrtc.compat import ReceiverHooks, h264_preferences
+from livefusion.media.webrtc.compat import ReceiverHooks, h264_preferences, opus_preferences
 from livefusion.media.webrtc.connection import Connection
 from livefusion.media.webrtc.decode import DecoderFeed
 from livefusion.media.webrtc.inlet import Inlet
+from livefusion.media.webrtc.lipsync import LipSync
+from livefusion.media.webrtc.music import offers_opus, with_music
+from livefusion.media.webrtc.sound_receiver import SoundFeed, SoundPackets
 
 _log = logging.getLogger(__name__)
 
@@ -26,14 +29,16 @@ _LOSS_TICKS = 33
 
 
 class Publisher:
-    """Takes the video of one peer into the inlet. Its sound is left aside. Lives on the event loop."""
+    """Takes video and sound of one peer into the inlet. Lives on the event loop."""
 
     def __init__(self, inlet: Inlet, clock: Clock, ceiling: int, servers: tuple[str, ...] = ()) -> None:
         self.connection = Connection(servers)
         self._inlet = inlet
         self._loop = asyncio.get_running_loop()
         self._sender = 0
-        self._assembler = PictureAssembler(clock.now_ns)
+        self._clock = clock
+        self._lips = LipSync()
+        self._assembler = PictureAssembler(clock.now_ns, self._lips.note_picture)
         self._feed = DecoderFeed(self._deliver, self._damage)
         self._backoff = LossBackoff(ceiling)
         self._meter = LossMeter()
@@ -43,6 +48,8 @@ class Publisher:
         transceiver.setCodecPreferences(h264_preferences())
         self._hooks = ReceiverHooks(transceiver.receiver)
         self._hooks.replace(self._assembler, self._feed)
+        self._hooks.watch_clock(self._lips.video.note_report)
+        self._sound: Any = None
         self.connection.peer.on("track", self._note_track)
         self._tending: asyncio.Task[None] | None = None
         self.connection.on_end(self._end)
@@ -61,16 +68,33 @@ class Publisher:
 
     async def answer(self, offer: RTCSessionDescription) -> str:
         """Take the offer of a peer that wants to send; the answer as SDP. It is heard from now on."""
+        if offers_opus(offer.sdp):
+            self._take_sound()
         answer = await self.connection.answer(offer)
         self._sender = self._inlet.enter()
         self._tending = self._loop.create_task(self._tend())
-        return answer
+        return with_music(answer)
+
+    def _take_sound(self) -> None:
+        """Before the offer is read: where there is none, what is made here would never connect."""
+        transceiver = self.connection.peer.addTransceiver("audio", direction="recvonly")
+        transceiver.setCodecPreferences(opus_preferences())
+        hooks = ReceiverHooks(transceiver.receiver)
+        hooks.replace(SoundPackets(), SoundFeed(self._hear))
+        hooks.watch_clock(self._lips.sound.note_report)
+        self._sound = transceiver.receiver
+
+    def _hear(self, data: bytes, rtp_time: int) -> None:
+        self._lips.sound.note_arrival(rtp_time, self._clock.now_ns())
+        video_time = self._lips.video_time(rtp_time)
+        if video_time is not None:
+            self._inlet.sound.put(self._sender, data, self._lips.sound.extended(rtp_time), video_time)
 
     def _note_track(self, track: Any) -> None:
         if track.kind == "video":
             return
         for transceiver in self.connection.peer.getTransceivers():
-            if transceiver.receiver.track is track:
+            if transceiver.receiver.track is track and transceiver.receiver is not self._sound:
                 ReceiverHooks(transceiver.receiver).ignore()
 
     def _deliver(self, picture: Any, coded: CodedPicture) -> None:

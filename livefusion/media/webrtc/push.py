@@ -8,8 +8,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from livefusion.core.errors import OutputError
 from livefusion.core.timing import Clock
+from livefusion.media.encode.outlet import Outlet
 from livefusion.media.webrtc.offer import MAX_BYTES, MalformedOfferError
-from livefusion.media.webrtc.outlet import Outlet
 from livefusion.media.webrtc.viewer import Viewer
 
 HTTP_SECONDS, CONNECT_SECONDS = 8.0, 10.0
@@ -49,7 +49,7 @@ class WhipPush:
         """Connect. ``OutputError`` if the server refuses, or is not there."""
         connection = self._viewer.connection
         try:
-            reply = await self._post(await connection.offer())
+            reply = await self._post(await self._viewer.offer())
             await connection.accept(reply.body)
             await self._until_connected()
         except MalformedOfferError as error:

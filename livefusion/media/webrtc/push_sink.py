@@ -9,11 +9,10 @@ from livefusion.core.frame import RenderedFrame
 from livefusion.core.timing import Clock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
+from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.sink import SinkStats
-from livefusion.media.webrtc.exchange import CEILING
 from livefusion.media.webrtc.loop import LoopThread
-from livefusion.media.webrtc.outlet import Outlet
 from livefusion.media.webrtc.sink import WebRtcSink
 from livefusion.runtime.stage import StageContext
 
@@ -25,13 +24,18 @@ _PATIENCE = 40.0
 
 
 class WhipSink:
-    """Connects when it is opened, and fails when the server goes away: the graph opens it again."""
+    """Connects when it is opened, and fails when the server goes away: the graph opens it again.
 
-    def __init__(self, url: str, token: str, device: Device, output: OutputFormat) -> None:
+    The server is one more viewer of the encoder that all live outputs share.
+    """
+
+    def __init__(
+        self, url: str, token: str, share: EncoderShare, device: Device, output: OutputFormat
+    ) -> None:
         self._url = url
         self._token = token
-        self._outlet = Outlet(CEILING)
-        self._sink = WebRtcSink(self._outlet, device, output)
+        self._share = share
+        self._sink = WebRtcSink(share, device, output)
         self._thread: LoopThread | None = None
         self._push: WhipPush | None = None
         self._opened = 0
@@ -52,15 +56,15 @@ class WhipSink:
         make = _import_push()
         self._sink.open(context)
         self._thread = LoopThread("whip")
-        self._thread.start()
         try:
+            self._thread.start()
             self._push = self._thread.call(self._connect(make, context.clock), _PATIENCE)
         except OutputError as error:
             self.stats.errors.append(error.problem)
-            self._end_thread()
+            self._give_up()
             raise
         except BaseException:
-            self._end_thread()
+            self._give_up()
             raise
         self.stats.reconnects = self._opened
         self._opened += 1
@@ -86,9 +90,13 @@ class WhipSink:
             self._end_thread()
 
     async def _connect(self, make: "type[WhipPush]", clock: Clock) -> "WhipPush":
-        push = make(self._url, self._token, self._outlet, clock)
+        push = make(self._url, self._token, self._share.outlet, clock)
         await push.open()
         return push
+
+    def _give_up(self) -> None:
+        self._sink.close()
+        self._end_thread()
 
     def _end_thread(self) -> None:
         thread, self._thread = self._thread, None

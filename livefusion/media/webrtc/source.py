@@ -12,10 +12,11 @@ from livefusion.core.geometry import Size
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
 from livefusion.devices.device import Device
 from livefusion.media.decode.decoder import FrameDecoder
+from livefusion.media.encode.outlet import CLOCK_RATE, TIME_BASE
 from livefusion.media.formats import InputFormat
 from livefusion.media.webrtc.card import waiting_card
 from livefusion.media.webrtc.inlet import Inlet, ReceivedPicture, SenderGone
-from livefusion.media.webrtc.outlet import CLOCK_RATE, TIME_BASE
+from livefusion.media.webrtc.live_sound import LiveSound
 from livefusion.runtime.stage import StageContext
 
 _log = logging.getLogger(__name__)
@@ -62,9 +63,9 @@ class WebRtcSource:
         return self._format
 
     @property
-    def audio(self) -> None:
-        """The sound of a peer is left aside."""
-        return None
+    def audio(self) -> LiveSound:
+        """The sound of whoever sends."""
+        return self._inlet.sound
 
     def probe(self) -> InputFormat:
         """What is announced."""
@@ -106,7 +107,9 @@ class WebRtcSource:
                 if self._seq:
                     self._queue_card()
             case ReceivedPicture():
-                self._queue(taken.picture, self._stretch.place(taken), taken.arrived_ns)
+                pts = self._stretch.place(taken)
+                self._inlet.sound.anchor(taken.sender, taken.rtp_time, pts)
+                self._queue(taken.picture, pts, taken.arrived_ns)
 
     def _queue_card(self) -> None:
         now_ns = self._clock.now_ns()

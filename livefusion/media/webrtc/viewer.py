@@ -8,10 +8,12 @@ import av
 from aiortc import MediaStreamTrack, RTCSessionDescription
 
 from livefusion.core.timing import Clock
+from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, Outlet, Throttle
 from livefusion.media.webrtc.bitrate import LossBackoff
-from livefusion.media.webrtc.compat import h264_preferences, hook_sender
+from livefusion.media.webrtc.compat import h264_preferences, hook_sender, opus_preferences
 from livefusion.media.webrtc.connection import Connection
-from livefusion.media.webrtc.outlet import TIME_BASE, EncodedPicture, Outlet, Throttle
+from livefusion.media.webrtc.music import offers_opus, with_music
+from livefusion.media.webrtc.sound_track import SoundTrack
 
 WAITING = 8
 """Pictures that may wait for a viewer's connection; then it goes on with the next key frame."""
@@ -66,12 +68,8 @@ class Viewer:
         self._backoff = LossBackoff(outlet.ceiling)
         self._throttle = Throttle(_KEY_INTERVAL_NS)
         self.track = PictureTrack(self._want_key)
-        sender = self.connection.peer.addTrack(self.track)
-        (transceiver,) = self.connection.peer.getTransceivers()
-        transceiver.direction = "sendonly"
-        # Before the offer is read: afterwards they have no effect.
-        transceiver.setCodecPreferences(h264_preferences())
-        hook_sender(sender, self._want_key, self._note_loss)
+        self.sound: SoundTrack | None = None
+        hook_sender(self._add(self.track, h264_preferences()), self._want_key, self._note_loss)
         self.connection.peer.on("connectionstatechange", self._note_state)
         self.connection.on_end(self._end)
 
@@ -82,15 +80,40 @@ class Viewer:
 
     async def answer(self, offer: RTCSessionDescription) -> str:
         """Take the offer of a peer that wants to watch; the answer as SDP."""
-        return await self.connection.answer(offer)
+        if offers_opus(offer.sdp):
+            self._add_sound()
+        return with_music(await self.connection.answer(offer))
+
+    async def offer(self) -> str:
+        """Our offer to a peer that does not make one, as SDP."""
+        self._add_sound()
+        return with_music(await self.connection.offer())
+
+    def _add_sound(self) -> None:
+        if self._outlet.has_sound:
+            self.sound = SoundTrack(self._clock)
+            self._add(self.sound, opus_preferences())
+
+    def _add(self, track: MediaStreamTrack, preferences: list[Any]) -> Any:
+        """Send a track; its sender."""
+        sender = self.connection.peer.addTrack(track)
+        transceiver = self.connection.peer.getTransceivers()[-1]
+        transceiver.direction = "sendonly"
+        # Before the offer is read: afterwards they have no effect.
+        transceiver.setCodecPreferences(preferences)
+        return sender
 
     def _note_state(self) -> None:
         if self.connection.peer.connectionState == "connected" and not self._number:
             self._number = self._outlet.attach(self._post)
 
-    def _post(self, picture: EncodedPicture) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.track.put, picture)
+    def _post(self, item: EncodedPicture | DueSound) -> None:
+        if self._loop.is_closed():
+            return
+        if isinstance(item, EncodedPicture):
+            self._loop.call_soon_threadsafe(self.track.put, item)
+        elif self.sound is not None:
+            self._loop.call_soon_threadsafe(self.sound.put, item)
 
     def _want_key(self) -> None:
         if self._throttle.passes(self._clock.now_ns()):

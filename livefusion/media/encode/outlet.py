@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from livefusion.media.encode.opus import EncodedSound
+
 CLOCK_RATE = 90_000
 TIME_BASE = Fraction(1, CLOCK_RATE)
 """Media time of RTP video."""
@@ -19,8 +21,16 @@ class EncodedPicture:
     is_key: bool
 
 
-Post = Callable[[EncodedPicture], None]
-"""Hands a picture to one viewer; called on the thread of the sink."""
+@dataclass(frozen=True, slots=True)
+class DueSound:
+    """A packet of sound and when it is to leave, monotonic: as long after its media time as the pictures."""
+
+    sound: EncodedSound
+    due_ns: int
+
+
+Post = Callable[[EncodedPicture | DueSound], None]
+"""Hands a picture or its sound to one viewer; called on the thread of the sink."""
 
 
 class Outlet:
@@ -33,6 +43,8 @@ class Outlet:
         self._rates: dict[int, int] = {}
         self._number = 0
         self._wants_key = False
+        self.has_sound = True
+        """Whether sound may come beside the pictures; true until it is known that there is none."""
         self.key_requests = 0
         """Key frames that viewers asked for."""
 
@@ -84,12 +96,12 @@ class Outlet:
             wanted, self._wants_key = self._wants_key, False
             return wanted
 
-    def send(self, picture: EncodedPicture) -> None:
-        """Hand a picture to every viewer."""
+    def send(self, item: EncodedPicture | DueSound) -> None:
+        """Hand a picture, or sound, to every viewer."""
         with self._lock:
             posts = tuple(self._posts.values())
         for post in posts:
-            post(picture)
+            post(item)
 
 
 class Throttle:
