@@ -23,6 +23,7 @@ from livefusion.core.errors import (
 )
 from livefusion.core.settings import Pace, Settings
 from livefusion.media.sources import capture
+from livefusion.swap.persona import PersonaLibrary
 
 pytestmark = pytest.mark.unit
 
@@ -78,7 +79,14 @@ class FakePipeline:
         from types import SimpleNamespace
 
         return SimpleNamespace(
-            fps=30.0, p95_ms=1.0, dropped=0, tracks=1, device="cpu", delivered=1, total=None
+            fps=30.0,
+            p95_ms=1.0,
+            dropped=0,
+            tracks=1,
+            device="cpu",
+            delivered=1,
+            total=None,
+            left_out=(),
         )
 
     def stop(self) -> None:
@@ -216,7 +224,8 @@ def test_demo_calls_the_persona_by_its_name(
 ) -> None:
     monkeypatch.setattr(capture, "list_cameras", list)
     assert main(["demo"]) == 0
-    assert "putting the face of Alex on a performer made from a photo for 10 s" in capsys.readouterr().err
+    first = PersonaLibrary().first.label
+    assert f"putting the face of {first} on a performer made from a photo for 10 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--badge", "--no-badge"])

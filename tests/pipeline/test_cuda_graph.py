@@ -77,9 +77,10 @@ def test_it_makes_the_pictures_that_the_cpu_makes() -> None:
     assert [one.outcome for one in got] == [Outcome.SWAPPED] * FRAMES
     for wanted, one in zip(expected(), got, strict=True):
         away = np.abs(wanted.luma.astype(int) - one.luma)
-        # Rounding; and a few pixels on the edges of triangles, which fall to either side.
-        assert away.mean() < 0.02
-        assert (away > 2).mean() < 0.001
+        # Rounding; a few pixels on the edges of triangles, which fall to either side; and a blur of the patch
+        # by the next of 64 kernels, where what was measured lies between two.
+        assert away.mean() < 0.1
+        assert (away > 3).mean() < 0.001
         assert np.abs(wanted.chroma.astype(int) - one.chroma).max() <= 8
 
 
