@@ -112,7 +112,8 @@ class WebSettings(Snapshot):
     """How browsers and other programs send and watch by WebRTC."""
 
     host: str = "127.0.0.1"
-    """Address that webrtc: listens on; 0.0.0.0 lets the network in, and then a proxy should add HTTPS."""
+    """Address that webrtc: listens on; 0.0.0.0 lets the network in, and then a proxy should add HTTPS. With
+    127.0.0.1 pictures do not leave this machine either, unless --ice names a server."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8090
     """Port that webrtc: listens on; 0 takes a free one."""
     token: str = ""
@@ -120,7 +121,7 @@ class WebSettings(Snapshot):
     origins: tuple[str, ...] = ()
     """Another web site whose pages may send and watch here, such as https://example.org."""
     ice: tuple[str, ...] = ()
-    """A server that helps peers behind routers, such as stun:stun.example.org."""
+    """A server that helps peers behind routers: stun:HOST:PORT, or turn:USER:PASSWORD@HOST:PORT."""
     bitrate: Annotated[int, Field(ge=100, le=100_000)] = 8000
     """Most kbit/s of one picture, sent or received."""
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from livefusion.media.webrtc.ice import is_loopback
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -45,12 +47,6 @@ class Access:
     def allows_origin(self, origin: str, own: str) -> bool:
         """Whether a page from ``origin`` may ask; ``own`` is the origin that the request was sent to."""
         return origin.lower() in {own.lower(), *self.origins}
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on ``host``."""
-    name = host.strip("[]").lower()
-    return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
 
 
 def _host_of(header: str | None) -> str | None:

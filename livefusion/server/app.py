@@ -5,6 +5,7 @@ from pathlib import Path
 from aiohttp import web
 
 from livefusion.media.webrtc.desk import Desk
+from livefusion.media.webrtc.ice import IceServer
 from livefusion.media.webrtc.offer import MAX_BYTES
 from livefusion.server.access import Access
 from livefusion.server.guard import Guard, Handler
@@ -28,15 +29,25 @@ def make_app(desk: Desk, access: Access) -> web.Application:
         app.router.add_get(path, _page(file))
 
     async def sessions(request: web.Request) -> web.Response:
-        return web.json_response({"sessions": desk.figures(), "ice": list(desk.servers)})
+        return web.json_response({"sessions": desk.figures()})
+
+    async def ice(request: web.Request) -> web.Response:
+        return web.json_response([_as_browsers_have_it(server) for server in desk.servers])
 
     app.router.add_get("/api/sessions", sessions)
+    app.router.add_get("/api/ice", ice)
 
     async def end(app: web.Application) -> None:
         await desk.close()
 
     app.on_shutdown.append(end)
     return app
+
+
+def _as_browsers_have_it(server: IceServer) -> dict[str, str]:
+    """An ``RTCIceServer``."""
+    credentials = {"username": server.user, "credential": server.password} if server.user else {}
+    return {"urls": server.url, **credentials}
 
 
 def _page(file: Path) -> Handler:

@@ -10,8 +10,9 @@ from typing import Any
 from livefusion.core.errors import DriverError
 from livefusion.core.settings import WebSettings
 from livefusion.media.webrtc.exchange import Exchange
+from livefusion.media.webrtc.ice import Reach, is_loopback, read_server
 from livefusion.media.webrtc.loop import LoopThread
-from livefusion.server.access import Access, is_loopback
+from livefusion.server.access import Access
 
 _log = logging.getLogger(__name__)
 
@@ -36,15 +37,17 @@ class Door:
 def open_door(settings: WebSettings) -> Iterator[Door]:
     """Serve until the end of the block.
 
-    ``DriverError`` if the port is taken or the extra packages are missing.
+    ``DriverError`` if the port is taken or the extra packages are missing; ``SettingsError`` if an ICE server
+    is none.
     """
+    reach = _reach_of(settings)
     app_parts = _import_app()
     exchange = Exchange.make(settings.bitrate * 1000)
     token = settings.token or secrets.token_urlsafe(12)
     thread = LoopThread()
     thread.start()
     try:
-        runner, port = thread.call(_listen(app_parts, exchange, settings, token), _START_SECONDS)
+        runner, port = thread.call(_listen(app_parts, exchange, reach, settings, token), _START_SECONDS)
         try:
             if not is_loopback(settings.host):
                 _log.warning("the network can reach %s:%d, and only the token guards it", settings.host, port)
@@ -55,9 +58,17 @@ def open_door(settings: WebSettings) -> Iterator[Door]:
         thread.stop()
 
 
-async def _listen(app_parts: Any, exchange: Exchange, settings: WebSettings, token: str) -> tuple[Any, int]:
+def _reach_of(settings: WebSettings) -> Reach:
+    servers = tuple(map(read_server, settings.ice))
+    # Who names servers that help distant peers has some, although a proxy on this machine stands before us.
+    return Reach(servers, local=is_loopback(settings.host) and not servers)
+
+
+async def _listen(
+    app_parts: Any, exchange: Exchange, reach: Reach, settings: WebSettings, token: str
+) -> tuple[Any, int]:
     web, desk_type, make_app = app_parts
-    desk = desk_type(exchange, servers=settings.ice)
+    desk = desk_type(exchange, reach=reach)
     access = Access.make(token, settings.host, settings.origins)
     runner = web.AppRunner(make_app(desk, access), access_log=None, shutdown_timeout=1.0)
     await runner.setup()

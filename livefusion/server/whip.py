@@ -82,7 +82,7 @@ class Endpoint:
         }
 
     def _links(self) -> list[str]:
-        return [f'<{url}>; rel="ice-server"' for url in self._desk.servers]
+        return [server.link for server in self._desk.servers]
 
 
 async def _text(request: web.Request) -> str:

@@ -1,5 +1,6 @@
 """WHIP and WHEP by HTTP, as RFC 9725 has them and as OBS takes them."""
 
+import json
 import random
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -12,7 +13,7 @@ pytest.importorskip("aiortc", reason="needs the extra webrtc")
 
 from offers import OBS
 
-from livefusion.core.errors import DriverError
+from livefusion.core.errors import DriverError, SettingsError
 from livefusion.core.settings import WebSettings
 from livefusion.media.webrtc.offer import MAX_BYTES
 from livefusion.server.door import Door, open_door
@@ -84,7 +85,15 @@ def test_peers_learn_of_the_servers_that_help_them() -> None:
     # A port of our own where nobody answers: a server that answers is not needed to be told of it.
     with open_door(SETTINGS.model_copy(update={"ice": ("stun:127.0.0.1:9",)})) as door:
         _, headers, _ = Client(door).ask("POST", "/whip", OBS)
+        _, _, told = Client(door).ask("GET", "/api/ice")
+        assert Client(door).ask("GET", "/api/ice", Authorization=None)[0] == 401
     assert headers["link"] == '<stun:127.0.0.1:9>; rel="ice-server"'
+    assert json.loads(told) == [{"urls": "stun:127.0.0.1:9"}]
+
+
+def test_what_is_no_server_is_refused_before_the_start() -> None:
+    with pytest.raises(SettingsError, match="stun:HOST"), open_door(WebSettings(port=0, ice=("hello",))):
+        pass
 
 
 def test_candidates_can_come_later(client: Client) -> None:

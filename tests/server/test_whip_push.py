@@ -1,5 +1,6 @@
 """Our own WHIP output, with our own door as the server."""
 
+import threading
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -20,9 +21,12 @@ from livefusion.media.encode.outlet import TIME_BASE
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
 from livefusion.media.webrtc.inlet import ReceivedPicture, SenderGone
+from livefusion.media.webrtc.live_sound import LiveSound
+from livefusion.media.webrtc.push import WhipPush
 from livefusion.media.webrtc.push_sink import WhipSink
 from livefusion.runtime.stage import StageContext
 from livefusion.server.door import Door, open_door
+from livefusion.testing.sound import BeepEncoder
 from livefusion.testing.webrtc import numbered_picture, read_number
 
 pytestmark = [
@@ -38,16 +42,12 @@ PATIENCE = 20.0
 
 @pytest.fixture
 def door() -> Iterator[Door]:
-    from aioice.ice import get_host_addresses
-
-    if not get_host_addresses(use_ipv4=True, use_ipv6=False):
-        pytest.skip("this machine has no network but the loopback")
     with open_door(WebSettings(port=0, token="s3cret")) as made:
         yield made
 
 
-def sink(url: str, token: str = "s3cret") -> WhipSink:
-    output = OutputFormat(SIZE, Fraction(30), ColorInfo(), TIME_BASE)
+def sink(url: str, token: str = "s3cret", audio: LiveSound | None = None) -> WhipSink:
+    output = OutputFormat(SIZE, Fraction(30), ColorInfo(), TIME_BASE, audio)
     return WhipSink(url, token, EncoderShare(2_000_000), CpuDevice(), output)
 
 
@@ -80,6 +80,41 @@ def test_pictures_reach_the_server_and_the_session_ends_with_the_run(door: Door)
     made.close()
     assert door.exchange.inlet.take(PATIENCE) == SenderGone()
     assert (made.stats.frames, made.stats.reconnects, made.stats.errors) == (5, 0, [])
+
+
+def test_its_sound_reaches_the_server_too(door: Door) -> None:
+    sound = LiveSound()
+    made = sink(f"{door.address}/whip", audio=sound)
+    made.open(context())
+    sound.anchor(1, 0, 0)
+    for packet in BeepEncoder([]).packets(0.4):
+        sound.put(1, packet.data, packet.pts, packet.pts * 90 // 48)
+    write(made, 1)
+    taken = door.exchange.inlet.take(PATIENCE)
+    assert isinstance(taken, ReceivedPicture)
+    pause = threading.Event()
+    for seq in range(1, 1000):
+        if door.exchange.inlet.sound.received > 3:
+            break
+        made.write(rendered(seq))
+        pause.wait(0.03)
+    assert door.exchange.inlet.sound.received > 3
+    made.close()
+
+
+def test_servers_that_help_are_asked_where_there_is_no_way_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    async def fail(push: WhipPush) -> None:
+        tries.append(len(push._viewer.connection._reach.servers))
+        raise push._failure("no connection came about")
+
+    monkeypatch.setattr(WhipPush, "_until_connected", fail)
+    monkeypatch.setattr("livefusion.media.webrtc.push.is_loopback", lambda host: False)
+    settings = WebSettings(port=0, token="s3cret", ice=("stun:127.0.0.1:9",))
+    with open_door(settings) as door, pytest.raises(OutputError, match="no connection"):
+        sink(f"{door.address}/whip").open(context())
+    assert tries == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from aiortc import RTCRtpReceiver, RTCRtpSender
+from aiortc import RTCPeerConnection, RTCRtpReceiver, RTCRtpSender
 from aiortc.codecs import CODECS
 from aiortc.rtcrtpparameters import RTCRtcpFeedback, RTCRtpCodecCapability, RTCRtpCodecParameters
 from aiortc.rtp import (
@@ -45,6 +45,10 @@ RECEIVER_NAMES = (
 """What of a receiver is read or replaced here."""
 SENDER_NAMES = ("_send_keyframe", "_handle_rtcp_packet", "_ssrc")
 """What of a sender is replaced here."""
+PEER_NAMES = ("_RTCPeerConnection__iceTransports",)
+GATHERER_NAMES = ("_connection",)
+CONNECTION_NAMES = ("get_component_candidates",)
+"""What of a connection, its ICE gatherers and aioice below them."""
 
 
 def h264_preferences() -> list[RTCRtpCodecCapability]:
@@ -197,6 +201,29 @@ def hook_sender(sender: RTCRtpSender, on_key: Callable[[], None], on_loss: Calla
 
     hooked._send_keyframe = on_key
     hooked._handle_rtcp_packet = observe
+
+
+def limit_candidates(peer: RTCPeerConnection, seconds: float, addresses: Iterable[str] | None) -> None:
+    """Let our candidates be gathered within so many seconds, and on these addresses alone; before they are.
+
+    Why: aioice opens a socket on each address of this machine, whatever the server listens on, and waits for
+    five seconds for a STUN server that does not answer.
+    """
+    require_names(peer, PEER_NAMES)
+    for transport in getattr(peer, PEER_NAMES[0]):
+        require_names(transport.iceGatherer, GATHERER_NAMES)
+        connection = transport.iceGatherer._connection
+        require_names(connection, CONNECTION_NAMES)
+        gather = connection.get_component_candidates
+
+        connection.get_component_candidates = _limited(gather, seconds, addresses)
+
+
+def _limited(gather: Any, seconds: float, wanted: Iterable[str] | None) -> Any:
+    async def limited(component: int, addresses: list[str]) -> Any:
+        return await gather(component, addresses if wanted is None else list(wanted), timeout=seconds)
+
+    return limited
 
 
 def require_names(part: Any, names: Iterable[str]) -> None:

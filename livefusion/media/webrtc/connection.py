@@ -7,20 +7,24 @@ from aiortc import RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSession
 from aiortc.exceptions import InternalError, InvalidAccessError, InvalidStateError, OperationError
 from aiortc.sdp import candidate_from_sdp
 
+from livefusion.media.webrtc.compat import limit_candidates
+from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.offer import MalformedOfferError, UnsupportedOfferError
 
 _log = logging.getLogger(__name__)
 
 _ENDED = frozenset({"failed", "closed"})
+LOOPBACK = ("127.0.0.1", "::1")
+GATHER_SECONDS = 1.0
+"""How long servers may take to tell our own address. A peer waits for that, and most often needs it not."""
 
 
 class Connection:
     """An aiortc connection whose failures are ours, and whose end is told once. Lives on the event loop."""
 
-    def __init__(self, servers: tuple[str, ...] = ()) -> None:
-        self.peer = RTCPeerConnection(
-            RTCConfiguration(iceServers=[RTCIceServer(urls=url) for url in servers])
-        )
+    def __init__(self, reach: Reach = ANYWHERE) -> None:
+        self._reach = reach
+        self.peer = RTCPeerConnection(RTCConfiguration(iceServers=_as_aiortc_has_them(reach)))
         self._on_end: list[Callable[[], None]] = []
         self._ended = False
         self.connected = False
@@ -44,7 +48,7 @@ class Connection:
         """
         try:
             await self.peer.setRemoteDescription(offer)
-            await self.peer.setLocalDescription(await self.peer.createAnswer())
+            await self._describe(await self.peer.createAnswer())
         except OperationError as error:
             await self.close()
             raise UnsupportedOfferError("the offer has no codec that is spoken here: use H.264") from error
@@ -58,8 +62,13 @@ class Connection:
 
     async def offer(self) -> str:
         """What we offer, as SDP, with our candidates in it."""
-        await self.peer.setLocalDescription(await self.peer.createOffer())
+        await self._describe(await self.peer.createOffer())
         return str(self.peer.localDescription.sdp)
+
+    async def _describe(self, description: RTCSessionDescription) -> None:
+        """Take our description, which gathers our candidates."""
+        limit_candidates(self.peer, GATHER_SECONDS, LOOPBACK if self._reach.local else None)
+        await self.peer.setLocalDescription(description)
 
     async def accept(self, answer: str) -> None:
         """Take the answer to our offer. ``MalformedOfferError`` if aiortc refuses it; it is closed then."""
@@ -118,3 +127,12 @@ class Connection:
         self._ended = True
         for call in self._on_end:
             call()
+
+
+def _as_aiortc_has_them(reach: Reach) -> list[RTCIceServer]:
+    if reach.local:  # who is on this machine needs no help
+        return []
+    return [
+        RTCIceServer(urls=one.url, username=one.user or None, credential=one.password or None)
+        for one in reach.servers
+    ]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
 from livefusion.media.webrtc.exchange import Exchange
+from livefusion.media.webrtc.ice import ANYWHERE, IceServer, Reach
 from livefusion.media.webrtc.offer import read_offer
 from livefusion.media.webrtc.publisher import Publisher
 from livefusion.media.webrtc.viewer import Viewer
@@ -45,11 +46,9 @@ class Session:
 class Desk:
     """All sessions of one exchange, on the event loop. There is one publisher, and the last one wins."""
 
-    def __init__(
-        self, exchange: Exchange, *, servers: tuple[str, ...] = (), clock: Clock | None = None
-    ) -> None:
+    def __init__(self, exchange: Exchange, *, reach: Reach = ANYWHERE, clock: Clock | None = None) -> None:
         self._exchange = exchange
-        self._servers = servers
+        self._reach = reach
         self._clock = clock if clock is not None else SystemClock()
         self._sessions: dict[str, Session] = {}
         self._past: deque[tuple[str, Role]] = deque(maxlen=_REMEMBERED)
@@ -62,9 +61,9 @@ class Desk:
         return tuple(self._sessions.values())
 
     @property
-    def servers(self) -> tuple[str, ...]:
-        """The ICE servers that peers should use, as URLs."""
-        return self._servers
+    def servers(self) -> tuple[IceServer, ...]:
+        """The ICE servers that peers should use."""
+        return self._reach.servers
 
     @property
     def clock(self) -> Clock:
@@ -126,8 +125,8 @@ class Desk:
     def _make(self, role: Role) -> Publisher | Viewer:
         if role == "publisher":
             inlet, ceiling = self._exchange.inlet, self._exchange.outlet.ceiling
-            return Publisher(inlet, self._clock, ceiling, self._servers)
-        return Viewer(self._exchange.outlet, self._clock, self._servers)
+            return Publisher(inlet, self._clock, ceiling, self._reach)
+        return Viewer(self._exchange.outlet, self._clock, self._reach)
 
     def _forget(self, name: str) -> None:
         session = self._sessions.pop(name, None)

@@ -12,6 +12,7 @@ from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
 from livefusion.media.webrtc.compat import ReceiverHooks, h264_preferences, opus_preferences
 from livefusion.media.webrtc.connection import Connection
 from livefusion.media.webrtc.decode import DecoderFeed
+from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.inlet import Inlet
 from livefusion.media.webrtc.lipsync import LipSync
 from livefusion.media.webrtc.music import offers_opus, with_music
@@ -31,8 +32,8 @@ _LOSS_TICKS = 33
 class Publisher:
     """Takes video and sound of one peer into the inlet. Lives on the event loop."""
 
-    def __init__(self, inlet: Inlet, clock: Clock, ceiling: int, servers: tuple[str, ...] = ()) -> None:
-        self.connection = Connection(servers)
+    def __init__(self, inlet: Inlet, clock: Clock, ceiling: int, reach: Reach = ANYWHERE) -> None:
+        self.connection = Connection(reach)
         self._inlet = inlet
         self._loop = asyncio.get_running_loop()
         self._sender = 0

@@ -9,6 +9,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from livefusion.core.errors import OutputError
 from livefusion.core.timing import Clock
 from livefusion.media.encode.outlet import Outlet
+from livefusion.media.webrtc.ice import IceServer, Reach, is_loopback, read_links
 from livefusion.media.webrtc.offer import MAX_BYTES, MalformedOfferError
 from livefusion.media.webrtc.viewer import Viewer
 
@@ -22,6 +23,7 @@ class _Reply(NamedTuple):
     status: int
     location: str
     body: str
+    links: tuple[str, ...] = ()
 
 
 class _Stay(HTTPRedirectHandler):
@@ -37,8 +39,12 @@ class WhipPush:
     def __init__(self, url: str, token: str, outlet: Outlet, clock: Clock) -> None:
         self._url = url
         self._token = token
-        self._viewer = Viewer(outlet, clock)
+        self._outlet = outlet
+        self._clock = clock
+        self._local = is_loopback(urlsplit(url).hostname or "")
+        self._viewer = Viewer(outlet, clock, Reach(local=self._local))
         self._session = ""
+        self._servers: tuple[IceServer, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -46,10 +52,24 @@ class WhipPush:
         return self._viewer.connection.ended
 
     async def open(self) -> None:
-        """Connect. ``OutputError`` if the server refuses, or is not there."""
+        """Connect. ``OutputError`` if the server refuses, or is not there.
+
+        The servers that help come with the answer, when our candidates are gathered already: they are used in
+        a second try where the first finds no way.
+        """
+        try:
+            await self._try()
+        except OutputError:
+            if not self._servers or self._local:
+                raise
+            self._viewer = Viewer(self._outlet, self._clock, Reach(self._servers))
+            await self._try()
+
+    async def _try(self) -> None:
         connection = self._viewer.connection
         try:
             reply = await self._post(await self._viewer.offer())
+            self._servers = read_links(reply.links)
             await connection.accept(reply.body)
             await self._until_connected()
         except MalformedOfferError as error:
@@ -102,7 +122,9 @@ class WhipPush:
         try:
             with build_opener(_Stay).open(request, timeout=HTTP_SECONDS) as response:
                 location = response.headers.get("Location", "")
-                return _Reply(response.status, location, response.read(MAX_BYTES).decode(errors="replace"))
+                text = response.read(MAX_BYTES).decode(errors="replace")
+                links = tuple(response.headers.get_all("Link") or ())
+                return _Reply(response.status, location, text, links)
         except HTTPError as error:
             text = error.read(MAX_BYTES).decode(errors="replace")
             return _Reply(error.code, error.headers.get("Location", ""), text)

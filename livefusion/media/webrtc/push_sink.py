@@ -19,7 +19,7 @@ from livefusion.runtime.stage import StageContext
 if TYPE_CHECKING:
     from livefusion.media.webrtc.push import WhipPush
 
-_PATIENCE = 40.0
+_PATIENCE = 60.0
 """Seconds: longer than three answers and a connection may take, each of which has a limit of its own."""
 
 

@@ -12,6 +12,7 @@ from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, 
 from livefusion.media.webrtc.bitrate import LossBackoff
 from livefusion.media.webrtc.compat import h264_preferences, hook_sender, opus_preferences
 from livefusion.media.webrtc.connection import Connection
+from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.music import offers_opus, with_music
 from livefusion.media.webrtc.sound_track import SoundTrack
 
@@ -59,8 +60,8 @@ class PictureTrack(MediaStreamTrack):
 class Viewer:
     """Sends what the outlet gives to one peer. Lives on the event loop."""
 
-    def __init__(self, outlet: Outlet, clock: Clock, servers: tuple[str, ...] = ()) -> None:
-        self.connection = Connection(servers)
+    def __init__(self, outlet: Outlet, clock: Clock, reach: Reach = ANYWHERE) -> None:
+        self.connection = Connection(reach)
         self._outlet = outlet
         self._clock = clock
         self._loop = asyncio.get_running_loop()
