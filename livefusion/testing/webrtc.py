@@ -67,7 +67,8 @@ class LossyRelay:
         self, *, lose: frozenset[int] = frozenset(), share: float = 0.0, seed: int = 1, first_repeats: int = 0
     ) -> None:
         self._lose = lose
-        self._share = share
+        self.share = share
+        """The part that is lost beside them; it may be changed at any time."""
         self._random = random.Random(seed)
         self._repeats = first_repeats
         self._repeat_type: int | None = None
@@ -96,6 +97,6 @@ class LossyRelay:
             self.lost += 1
             return True
         number, self.sent = self.sent, self.sent + 1
-        lost = (not is_repeat and number in self._lose) or self._random.random() < self._share
+        lost = (not is_repeat and number in self._lose) or self._random.random() < self.share
         self.lost += lost
         return lost

@@ -178,6 +178,37 @@ def test_a_key_frame_comes_when_it_is_asked_for_and_not_else() -> None:
     assert viewer.numbers() == list(range(20))
 
 
+def test_key_frames_that_many_ask_for_come_a_tenth_of_a_second_apart() -> None:
+    exchange = Exchange.make()
+    made, viewer = sink(exchange), Watched(exchange)
+    for seq in range(20):
+        if 4 <= seq < 9 or seq == 12:
+            exchange.outlet.request_key()
+        made.write(rendered(seq, LARGE))
+    # The last wish of five came too early for 7, and is not forgotten: no wish waits for 150 ms.
+    assert [index for index, picture in enumerate(viewer.pictures) if picture.is_key] == [0, 4, 7, 10, 13]
+
+
+def test_outputs_that_share_an_encoder_encode_once_and_none_holds_another_up() -> None:
+    exchange, opened = Exchange.make(), list[tuple[int, Size]]()
+    first, viewer = sink(exchange, opened), Watched(exchange)
+    second = WebRtcSink(exchange.share, first._device, first._output)
+    second.open(StageContext("whip", SystemClock()))
+    for seq in range(12):
+        if seq != 5:  # each of them misses some
+            first.write(rendered(seq, LARGE))
+        if seq not in {2, 3}:
+            second.write(rendered(seq, LARGE))
+    assert viewer.numbers() == list(range(12))
+    assert len(opened) == 1
+    assert first.stats.bytes == second.stats.bytes == sum(len(one.data) for one in viewer.pictures)
+    first.close()
+    second.write(rendered(12, LARGE))
+    second.close()
+    assert viewer.numbers()[-1] == 12
+    assert len(opened) == 1
+
+
 def test_pictures_keep_their_size_when_it_changes() -> None:
     exchange, opened = Exchange.make(), list[tuple[int, Size]]()
     made, viewer = sink(exchange, opened), Watched(exchange)

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from livefusion.media.encode.outlet import EncodedPicture, Outlet, Throttle
+from livefusion.media.encode.outlet import EncodedPicture, Outlet
 from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
 from livefusion.media.webrtc.inlet import Inlet, ReceivedPicture, SenderGone
 
@@ -116,10 +116,3 @@ def test_loss_is_counted_between_two_looks() -> None:
     assert meter.take(200, 195) == 0  # late ones came
     assert meter.take(50, 40) == 0  # another sender
     assert meter.take(60, 45) == pytest.approx(0.5)
-
-
-def test_a_throttle_lets_one_wish_through_an_interval() -> None:
-    throttle = Throttle(100)
-    assert [throttle.passes(now) for now in (0, 50, 99, 100, 150, 260)] == [
-        True, False, False, True, False, True,
-    ]  # fmt: skip

@@ -12,6 +12,8 @@ from livefusion.media.encode.outlet import EncodedPicture
 from livefusion.media.webrtc.assemble import CodedPicture, CodedPictures
 from livefusion.media.webrtc.decode import WAITING as DECODER_WAITING
 from livefusion.media.webrtc.decode import DecoderFeed
+from livefusion.media.webrtc.handover import WAITING as HANDOVER_WAITING
+from livefusion.media.webrtc.handover import Handover
 from livefusion.media.webrtc.viewer import WAITING, PictureTrack
 
 pytestmark = pytest.mark.unit
@@ -43,6 +45,35 @@ def test_within_its_bound_a_viewer_gets_everything() -> None:
         return [(await track.recv()).pts for _ in range(WAITING)]
 
     assert asyncio.run(run()) == list(range(WAITING))
+
+
+@pytest.mark.parametrize("items", [1800, 4800])
+def test_a_loop_that_stalls_for_a_minute_costs_no_memory(items: int) -> None:
+    """A minute of pictures, without and with sound, in no time: all that is put is 17 KB."""
+    import tracemalloc
+
+    async def run() -> tuple[int, list[int]]:
+        taken: list[int] = []
+        lost: list[int] = []
+        made: Handover[EncodedPicture] = Handover(
+            asyncio.get_running_loop(), lambda item: taken.append(item.pts), lambda: lost.append(1)
+        )
+        tracemalloc.start()
+        for pts in range(items):
+            made.put(EncodedPicture(bytes(17_000), pts, False))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert taken == []
+        await asyncio.sleep(0)
+        assert lost == [1]
+        made.put(EncodedPicture(b"", -1, True))
+        await asyncio.sleep(0)
+        return peak, taken
+
+    peak, taken = asyncio.run(run())
+    assert peak < 2 * HANDOVER_WAITING * 17_000
+    assert len(taken) <= HANDOVER_WAITING + 1
+    assert taken == [*range(taken[0], items), -1]
 
 
 def task(number: int) -> tuple[None, CodedPictures]:

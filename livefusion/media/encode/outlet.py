@@ -102,18 +102,3 @@ class Outlet:
             posts = tuple(self._posts.values())
         for post in posts:
             post(item)
-
-
-class Throttle:
-    """Lets the first of several wishes through, and those of the next ``interval_ns`` only after it."""
-
-    def __init__(self, interval_ns: int) -> None:
-        self._interval_ns = interval_ns
-        self._last_ns: int | None = None
-
-    def passes(self, now_ns: int) -> bool:
-        """Whether a wish of now is let through."""
-        if self._last_ns is not None and now_ns - self._last_ns < self._interval_ns:
-            return False
-        self._last_ns = now_ns
-        return True

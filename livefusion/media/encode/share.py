@@ -16,7 +16,7 @@ from livefusion.devices.select import Fallback
 from livefusion.media.encode.delay import OutputDelay
 from livefusion.media.encode.encoder import Encoder
 from livefusion.media.encode.opus import OpusReader
-from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, Outlet
+from livefusion.media.encode.outlet import CLOCK_RATE, TIME_BASE, DueSound, EncodedPicture, Outlet
 from livefusion.media.formats import OutputFormat
 from livefusion.media.nvcodec.choose import ChosenEncoder
 
@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 KEYFRAME_SECONDS = 10
 """Viewers ask for key frames when they need one; this is for those that cannot."""
+KEY_INTERVAL = CLOCK_RATE // 10
+"""Ticks of media time between two key frames, at least, however many viewers ask."""
 # A new ceiling costs x264 a key frame: smaller changes are not worth one.
 _WORTH = 0.15
 # Sound is read so far ahead of the picture, in seconds: the next picture may come a little late.
@@ -70,6 +72,7 @@ class EncoderShare:
         self._device: Device | None = None
         self._rate = 0
         self._last_pts: int | None = None
+        self._key_pts: int | None = None
         self._delay = OutputDelay()
         self._sound: OpusReader | None = None
         self.bytes = 0
@@ -95,7 +98,7 @@ class EncoderShare:
             if self._members > 0:
                 return
             self._stop()
-            self._last_pts = None
+            self._last_pts = self._key_pts = None
             sound, self._sound = self._sound, None
             if sound is not None:
                 sound.close()
@@ -115,7 +118,7 @@ class EncoderShare:
         wanted = replace(output, size=frame.size, time_base=TIME_BASE, audio=None)
         try:
             encoder = self._ready(device, wanted)
-            for packet in encoder.encode(frame, keyframe=self.outlet.take_key_request()):
+            for packet in encoder.encode(frame, keyframe=self._takes_key()):
                 self._send(packet)
         except FFmpegError as error:
             text = f"the picture cannot be encoded ({error.strerror})"
@@ -133,8 +136,16 @@ class EncoderShare:
             self._rate = rate
         return encoder
 
+    def _takes_key(self) -> bool:
+        """Whether this picture is to be a key frame: one wished for too early comes a little later."""
+        assert self._last_pts is not None
+        too_early = self._key_pts is not None and self._last_pts - self._key_pts < KEY_INTERVAL
+        return not too_early and self.outlet.take_key_request()
+
     def _send(self, packet: Any) -> None:
         data = bytes(packet)
+        if packet.is_keyframe:
+            self._key_pts = packet.pts
         self.outlet.send(EncodedPicture(data, packet.pts, bool(packet.is_keyframe)))
         self.bytes += len(data)
 

@@ -8,18 +8,17 @@ import av
 from aiortc import MediaStreamTrack, RTCSessionDescription
 
 from livefusion.core.timing import Clock
-from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, Outlet, Throttle
+from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, Outlet
 from livefusion.media.webrtc.bitrate import LossBackoff
 from livefusion.media.webrtc.compat import h264_preferences, hook_sender, opus_preferences
 from livefusion.media.webrtc.connection import Connection
+from livefusion.media.webrtc.handover import Handover
 from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.music import offers_opus, with_music
 from livefusion.media.webrtc.sound_track import SoundTrack
 
 WAITING = 8
 """Pictures that may wait for a viewer's connection; then it goes on with the next key frame."""
-_KEY_INTERVAL_NS = 100_000_000
-"""Key frames are made no more often than this, however many viewers ask."""
 
 
 class PictureTrack(MediaStreamTrack):
@@ -38,16 +37,20 @@ class PictureTrack(MediaStreamTrack):
     def put(self, picture: EncodedPicture) -> None:
         """Take a picture; on the event loop."""
         if self._pictures.qsize() >= WAITING:
-            while not self._pictures.empty():
-                self._pictures.get_nowait()
-                self.dropped += 1
-            self._needs_key = True
+            self.lose()
         if self._needs_key and not picture.is_key:
             self.dropped += 1
             self._want_key()
             return
         self._needs_key = False
         self._pictures.put_nowait(picture)
+
+    def lose(self) -> None:
+        """Drop what waits, and go on with the next key frame; on the event loop."""
+        while not self._pictures.empty():
+            self._pictures.get_nowait()
+            self.dropped += 1
+        self._needs_key = True
 
     async def recv(self) -> Any:
         """The next picture as ``av.Packet``, waiting for it."""
@@ -67,10 +70,10 @@ class Viewer:
         self._loop = asyncio.get_running_loop()
         self._number = 0
         self._backoff = LossBackoff(outlet.ceiling)
-        self._throttle = Throttle(_KEY_INTERVAL_NS)
-        self.track = PictureTrack(self._want_key)
+        self.track = PictureTrack(outlet.request_key)
+        self._handover = Handover(self._loop, self._take, self.track.lose)
         self.sound: SoundTrack | None = None
-        hook_sender(self._add(self.track, h264_preferences()), self._want_key, self._note_loss)
+        hook_sender(self._add(self.track, h264_preferences()), outlet.request_key, self._note_loss)
         self.connection.peer.on("connectionstatechange", self._note_state)
         self.connection.on_end(self._end)
 
@@ -106,19 +109,13 @@ class Viewer:
 
     def _note_state(self) -> None:
         if self.connection.peer.connectionState == "connected" and not self._number:
-            self._number = self._outlet.attach(self._post)
+            self._number = self._outlet.attach(self._handover.put)
 
-    def _post(self, item: EncodedPicture | DueSound) -> None:
-        if self._loop.is_closed():
-            return
+    def _take(self, item: EncodedPicture | DueSound) -> None:
         if isinstance(item, EncodedPicture):
-            self._loop.call_soon_threadsafe(self.track.put, item)
+            self.track.put(item)
         elif self.sound is not None:
-            self._loop.call_soon_threadsafe(self.sound.put, item)
-
-    def _want_key(self) -> None:
-        if self._throttle.passes(self._clock.now_ns()):
-            self._outlet.request_key()
+            self.sound.put(item)
 
     def _note_loss(self, lost: float) -> None:
         self._backoff.report(lost)
