@@ -30,7 +30,13 @@ def choose_decoder(
 
     ``codecs`` are the GPU's engines, asked for if left out.
     """
-    context = stream.codec_context
+    return decoder_for(stream.codec_context, device, stream=stream, codecs=codecs, pictures=pictures)
+
+
+def decoder_for(
+    context: Any, device: Device, *, stream: Any = None, codecs: Codecs | None = None, pictures: int = 16
+) -> PacketDecoder:
+    """The same for packets of no container, in Annex B, by an ``av.CodecContext`` of their codec."""
     try:
         codecs = codecs or open_codecs(device)
     except DeviceError as error:

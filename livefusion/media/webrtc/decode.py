@@ -2,15 +2,21 @@
 
 import logging
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import av
 from av.codec.context import Flags
-from av.error import FFmpegError
 
-from livefusion.media.webrtc.assemble import CodedPicture
+from livefusion.core.errors import DeviceError, InputError
+from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.device import Device
+from livefusion.media.decode.packets import PacketDecoder
+from livefusion.media.nvcodec.choose import decoder_for
+from livefusion.media.nvcodec.codecs import Codecs
+from livefusion.media.webrtc.assemble import CodedPicture, is_key
 
 _log = logging.getLogger(__name__)
 
@@ -20,21 +26,53 @@ WAITING = 15
 _TIME_BASE = Fraction(1, 90_000)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoding:
+    """Where a peer's pictures are wanted: on a GPU they are decoded there, at most so many in its memory.
+
+    ``codecs`` are its engines, asked for if left out.
+    """
+
+    device: Device
+    pictures: int = 16
+    codecs: Codecs | None = None
+
+    def open(self) -> PacketDecoder:
+        """A decoder, for the calling thread."""
+        return decoder_for(_create_context(), self.device, codecs=self.codecs, pictures=self.pictures)
+
+
+ON_HOST = Decoding(CpuDevice())
+
+
 class DecoderFeed:
     """Stands in for the queue between an aiortc receiver and its decoder thread.
 
     That thread calls ``get``, and stays in it until the end: decoded pictures go to ``deliver`` without a way
     through the event loop. A picture that cannot be decoded, and one that finds the queue full, is
-    ``damage``: the next key frame has to be asked for, and nothing decoded until then.
+    ``damage``: the next key frame has to be asked for, and nothing decoded until then. ``wanted`` says where
+    pictures are wanted at the moment; when it is another, decoding goes on there with the next key frame.
     """
 
-    def __init__(self, deliver: Callable[[Any, CodedPicture], None], damage: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        deliver: Callable[[Any, CodedPicture], None],
+        damage: Callable[[], None],
+        wanted: Callable[[], Decoding] = lambda: ON_HOST,
+    ) -> None:
         self._deliver = deliver
         self._damage = damage
+        self._wanted = wanted
         self._waiting: queue.Queue[CodedPicture | None] = queue.Queue()
-        self._context: Any = None
+        self._decoding: Decoding | None = None
+        self._decoder: PacketDecoder | None = None
         self.dropped = 0
         """Coded pictures that were not decoded because the decoder was too slow."""
+
+    @property
+    def decoder(self) -> PacketDecoder | None:
+        """What decodes; None before the first picture."""
+        return self._decoder
 
     def put(self, task: Any) -> None:
         """Take what the receiver gives: a codec and what one packet completed, or None at the end."""
@@ -50,22 +88,47 @@ class DecoderFeed:
 
     def get(self) -> None:
         """Decode until the end comes."""
-        while (coded := self._waiting.get()) is not None:
-            for picture in self._decode(coded):
-                self._deliver(picture, coded)
+        try:
+            while (coded := self._waiting.get()) is not None:
+                for picture in self._decode(coded):
+                    self._deliver(picture, coded)
+        finally:
+            self._leave()
 
-    def _decode(self, coded: CodedPicture) -> list[Any]:
-        if self._context is None:
-            self._context = _create_context()
+    def _decode(self, coded: CodedPicture) -> Sequence[Any]:
         packet = av.Packet(coded.data)
         packet.pts, packet.time_base = coded.rtp_time, _TIME_BASE
+        packet.is_keyframe = is_key(coded.data)
         try:
-            pictures: list[Any] = self._context.decode(packet)
-        except FFmpegError as error:
+            decoder = self._ready(key=packet.is_keyframe)
+            if decoder is not None:
+                return decoder.decode(packet)
+        except InputError as error:
             _log.debug("a picture of the peer is damaged: %s", error)
-            self._damage()
-            return []
-        return pictures
+        except DeviceError as error:
+            _log.debug("a picture of the peer cannot be decoded: %s", error)
+            self._leave()
+        self._damage()
+        return ()
+
+    def _ready(self, *, key: bool) -> PacketDecoder | None:
+        """The decoder for the place where pictures are wanted; None if it can begin with a key frame only."""
+        wanted = self._wanted()
+        if wanted is not self._decoding:
+            self._leave()
+        if self._decoder is None:
+            if not key:
+                return None
+            self._decoding, self._decoder = wanted, wanted.open()
+        return self._decoder
+
+    def _leave(self) -> None:
+        decoder, self._decoder, self._decoding = self._decoder, None, None
+        try:
+            if decoder is not None:
+                decoder.close()
+        except DeviceError as error:
+            _log.debug("a decoder is left behind: %s", error)
 
     def _drop(self, pictures: int) -> None:
         self.dropped += pictures

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
+from livefusion.devices.select import Fallback
+from livefusion.media.webrtc.decode import ON_HOST
 from livefusion.media.webrtc.live_sound import LiveSound
 
 
@@ -41,6 +43,10 @@ class Inlet:
         self._here = False
         self._closed = False
         self._sender = 0
+        self.decoding = ON_HOST
+        """Where the graph wants the pictures; whoever reads them sets it."""
+        self.fallbacks: tuple[Fallback, ...] = ()
+        """Where decoding runs otherwise than it best would, and why; whoever decodes sets it."""
         self.sound = LiveSound()
         """What whoever sends says, beside their pictures."""
         self.received = 0

@@ -40,7 +40,7 @@ class Publisher:
         self._clock = clock
         self._lips = LipSync()
         self._assembler = PictureAssembler(clock.now_ns, self._lips.note_picture)
-        self._feed = DecoderFeed(self._deliver, self._damage)
+        self._feed = DecoderFeed(self._deliver, self._damage, lambda: inlet.decoding)
         self._backoff = LossBackoff(ceiling)
         self._meter = LossMeter()
         self._key_asked = 0  # the first key frame comes unasked
@@ -99,6 +99,8 @@ class Publisher:
                 ReceiverHooks(transceiver.receiver).ignore()
 
     def _deliver(self, picture: Any, coded: CodedPicture) -> None:
+        if self._feed.decoder is not None:
+            self._inlet.fallbacks = self._feed.decoder.fallbacks
         self._inlet.put(self._sender, picture, coded.rtp_time, coded.arrived_ns)
 
     def _damage(self) -> None:

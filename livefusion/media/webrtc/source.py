@@ -11,10 +11,13 @@ from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
 from livefusion.core.timing import NANOSECONDS, Clock, SystemClock, Timestamp
 from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
 from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.encode.outlet import CLOCK_RATE, TIME_BASE
 from livefusion.media.formats import InputFormat
+from livefusion.media.nvcodec.codecs import Codecs
 from livefusion.media.webrtc.card import waiting_card
+from livefusion.media.webrtc.decode import Decoding
 from livefusion.media.webrtc.inlet import Inlet, ReceivedPicture, SenderGone
 from livefusion.media.webrtc.live_sound import LiveSound
 from livefusion.runtime.stage import StageContext
@@ -44,12 +47,16 @@ class WebRtcSource:
         fps: Fraction | None = None,
         duration: float | None = None,
         pictures: int = 16,
+        codecs: Codecs | None = None,
     ) -> None:
+        """``codecs`` are the engines of a GPU, asked for if left out."""
         self._inlet = inlet
         self._format = InputFormat(
             "webrtc:", size or SIZE, fps or FPS, ColorInfo(), TIME_BASE, note="H.264 through WebRTC"
         )
         self._duration = duration
+        self._codecs = codecs
+        inlet.decoding = Decoding(device, pictures, codecs)
         self._decoder = FrameDecoder(device, codec="h264", pictures=pictures)
         self._name = "webrtc"
         self._clock: Clock = SystemClock()
@@ -67,12 +74,18 @@ class WebRtcSource:
         """The sound of whoever sends."""
         return self._inlet.sound
 
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Where decoding runs otherwise than it best would, and why."""
+        return self._inlet.fallbacks
+
     def probe(self) -> InputFormat:
         """What is announced."""
         return self._format
 
     def move(self, device: Device, pictures: int) -> None:
         """Put pictures into memory of another device from the next one on; the peer stays."""
+        self._inlet.decoding = Decoding(device, pictures, self._codecs)
         self._decoder.move(device, pictures)
 
     def open(self, context: StageContext) -> None:
