@@ -95,6 +95,29 @@ def piece(scene: Scene) -> Layer:
     return layer
 
 
+def white(scene: Scene) -> Layer:
+    """White or pale plain things: paper, a box, a tissue, a cup, with hardly any shade on them."""
+    layer = Layer()
+    at = scene.points[int(scene.rng.integers(468))] + scene.rng.normal(0, 0.1, 2) * scene.width
+    size = scene.width * scene.rng.uniform(0.08, 0.45, 2)
+    if scene.chance(0.35):
+        outline = lump(scene, at, size, scene.between(0.0, 0.2))
+    else:
+        turned = scene.rng.normal(0, 0.4) if scene.chance(0.7) else scene.between(0, 3)
+        outline = ellipse(at, size, turned, scene.between(3, 30) if scene.chance(0.8) else 2.0, 60)
+    level = scene.between(190, 256)
+    r, g, b = np.clip(level + scene.rng.normal(0, 5, 3), 0, 255).tolist()
+    layer.polygon(outline, (r, g, b))
+    if scene.chance(0.6):
+        layer.shade(noise(scene, scene.between(12, 60), scene.between(0, 0.08)))
+    if scene.chance(0.4):
+        x = (np.arange(SIDE, dtype=np.float32)[None] - at[0]) / size[0]
+        layer.shade(
+            np.broadcast_to(1.02 - scene.between(0, 0.35) * (x - scene.between(-1, 1)) ** 2, (SIDE, SIDE))
+        )
+    return layer
+
+
 def _weave(scene: Scene, layer: Layer) -> None:
     kind = scene.rng.random()
     if kind < 0.3:

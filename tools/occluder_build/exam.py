@@ -119,15 +119,23 @@ class Candidate:
 
 
 def marks(asked: list[Question], candidate: Candidate) -> Iterator[tuple[str, str, float, int]]:
-    """For each clip and kind: the mean IoU inside the face, or the share wrongly marked where nothing is."""
+    """For each clip and kind: the mean IoU inside the face, or the share wrongly marked where nothing is.
+
+    What is marked on the same face bare too, such as a hand or a fringe of the clip's own, is not held
+    against the network: nobody drew it, so nobody knows.
+    """
     results: dict[tuple[str, str], list[float]] = {}
+    own = np.zeros((_SIDE, _SIDE), np.bool_)
     for question in asked:
-        inside = question.face > 128
-        said, true = candidate.look(question.image)[inside] > 0.5, question.answer[inside] > 127
+        inside, said = question.face > 128, candidate.look(question.image) > 0.5
+        true = question.answer > 127
         if question.kind == BARE:
-            value = float(said.mean())
-        elif np.count_nonzero(true) >= _LEAST_PIXELS:
-            value = float(np.count_nonzero(said & true) / np.count_nonzero(said | true))
+            value = float(said[inside].mean())
+            own = cv2.dilate(said.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+        elif np.count_nonzero(true & inside) >= _LEAST_PIXELS:
+            asked_of = inside & (true | ~own)
+            value = float(np.count_nonzero(said & true & inside))
+            value /= np.count_nonzero((said | true) & asked_of)
         else:
             continue
         results.setdefault((question.clip, question.kind), []).append(value)

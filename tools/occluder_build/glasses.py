@@ -21,12 +21,12 @@ def glasses(scene: Scene) -> Layer:
     apart = float(np.hypot(*level))
     angle = float(np.arctan2(level[1], level[0]))
     metal = scene.chance(0.35)
-    thick = apart * (scene.between(0.008, 0.022) if metal else scene.between(0.02, 0.075))
+    thick = apart * (scene.between(0.008, 0.022) if metal else scene.between(0.02, 0.09))
     colour = _METALS[int(scene.rng.integers(len(_METALS)))] if metal else scene.colour()
     shape = (
-        scene.between(0.72, 1.1),
-        scene.between(0.5, 0.95),
-        scene.between(2, 5),
+        scene.between(0.65, 1.15),
+        scene.between(0.5, 1.0),
+        scene.between(2, 5) if scene.chance(0.7) else 2.0,
         scene.between(-0.12, 0.3),
     )
     rims = [_rim(eye, shape, angle, side) for eye, side in zip(eyes, (1, -1), strict=True)]

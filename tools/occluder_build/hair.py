@@ -22,6 +22,28 @@ def strand(scene: Scene) -> Layer:
     return layer
 
 
+def wisp(scene: Scene) -> Layer:
+    """One to three single strands, plain and sharp, of any colour, also nearly that of the skin."""
+    layer = Layer()
+    for _ in range(int(scene.rng.integers(1, 4))):
+        base = (
+            np.asarray(scene.skin, np.float64) * scene.between(0.35, 1.25)
+            if scene.chance(0.3)
+            else _colour(scene)
+        )
+        knots = _hanging(scene) if scene.chance(0.6) else _across(scene)
+        middle, width = curve(knots, 20), scene.width * scene.between(0.016, 0.085)
+        along = np.gradient(middle, axis=0)
+        side = np.column_stack([-along[:, 1], along[:, 0]])
+        side /= np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-6)
+        taper = np.linspace(1, scene.between(0.3, 1.0), 20)[:, None] * width / 2
+        layer.polygon(np.concatenate([middle + side * taper, (middle - side * taper)[::-1]]), _tone(base, 1))
+        for _ in range(int(scene.rng.integers(0, 4))):
+            line = middle + side * taper * scene.between(-0.6, 0.6)
+            layer.line(line, 1, _tone(base, scene.between(0.7, 1.4)))
+    return layer
+
+
 def fringe(scene: Scene) -> Layer:
     """Hair over the forehead, down to the brows or the eyes, from one side or both."""
     layer, base = Layer(), _colour(scene)
@@ -68,6 +90,15 @@ def _hanging(scene: Scene) -> Points:
     way = np.array([scene.between(-0.35, 0.35) * scene.width, scene.between(0.2, 1.1) * scene.height])
     bow = rng.normal(0, 0.1, (2, 2)) * scene.width
     return np.array([root, root + way * 0.33 + bow[0], root + way * 0.66 + bow[1], root + way])
+
+
+def _across(scene: Scene) -> Points:
+    """Knots (4, 2) of a strand that lies anywhere on the face, any way."""
+    at = scene.points[int(scene.rng.integers(468))]
+    angle, long = scene.between(0, np.pi), scene.height * scene.between(0.15, 0.5)
+    way = np.array([np.cos(angle), np.sin(angle)]) * long
+    bow = scene.rng.normal(0, 0.08, (2, 2)) * scene.width
+    return np.array([at - way, at - way * 0.3 + bow[0], at + way * 0.3 + bow[1], at + way])
 
 
 def _lock(scene: Scene, layer: Layer, base: Points, knots: Points, width: float) -> None:

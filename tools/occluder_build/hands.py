@@ -40,13 +40,13 @@ class _Hand:
         thick = unit * scene.between(0.048, 0.064)
         kind = scene.rng.random()
         curls = scene.rng.uniform(0.0, 0.25, 4)
-        if kind < 0.2:
+        if kind < 0.12:
             curls = scene.rng.uniform(0.75, 0.95, 4)
-        elif kind < 0.45:
+        elif kind < 0.3:
             curls = np.where(scene.rng.random(4) < 0.5, curls, scene.rng.uniform(0.6, 0.9, 4))
-        elif kind < 0.6:
+        elif kind < 0.42:
             curls += scene.between(0.1, 0.4)
-        spread = scene.between(-0.2, 2.2)
+        spread = scene.between(-0.2, 2.4) if scene.chance(0.6) else scene.between(1.2, 3.0)
         for finger, curl in zip(_FINGERS, curls, strict=True):
             self._finger(finger, float(curl), spread, thick * scene.between(0.9, 1.08))
         self._thumb(thick * 1.1)
@@ -116,7 +116,7 @@ def hand(scene: Scene) -> Layer:
 def skin_of_hand(scene: Scene) -> Floats:
     """A skin colour (3,): mostly near that of the face."""
     if scene.chance(0.7):
-        base = scene.skin * scene.between(0.75, 1.2) + scene.rng.normal(0, 7, 3)
+        base = scene.skin * scene.between(0.7, 1.2) + scene.rng.normal(0, scene.between(0, 9), 3)
     else:
         base = np.array(_SKINS[int(scene.rng.integers(len(_SKINS)))]) * scene.between(0.6, 1.1)
         base = base + scene.rng.normal(0, 6, 3)
@@ -125,7 +125,8 @@ def skin_of_hand(scene: Scene) -> Floats:
 
 def _skin(scene: Scene, shade: Floats) -> Floats:
     base = skin_of_hand(scene)
-    dark = scene.between(0.25, 0.7)
+    # From a hand under one lamp to one in light from all sides, which is flat.
+    dark = scene.between(0.25, 0.95)
     light = dark + (1.1 - dark) * shade ** scene.between(0.7, 1.6)
     light = light * noise(scene, scene.between(6, 20), 0.05) * noise(scene, 2, scene.between(0, 0.03))
     red = 1 + scene.between(0.0, 0.12) * (1 - shade)

@@ -12,6 +12,7 @@ import numpy as np
 from .architecture import network
 
 Weights = dict[str, Any]
+_RIM = ((0, 0), (1, 1), (1, 1), (0, 0))
 
 
 class JaxLayers:
@@ -38,6 +39,31 @@ class JaxLayers:
         cells = x.reshape(n, h // 2, 2, w // 2, 2, c).transpose(0, 1, 3, 2, 4, 5).reshape(-1, 4 * c)
         mixed = product(cells, kernel.reshape(4 * c, channels), bias)
         return mixed.reshape(n, h // 2, w // 2, channels)
+
+    def around(self, x: Any, name: str, channels: int, step: int) -> Any:
+        """A convolution of 3 × 3 cells with bias; a cell is ``step``² pixels, and gives one."""
+        n, h, w, c = x.shape
+        inputs = 9 * step * step * c
+        kernel, bias = self._get(name, (3 * step, 3 * step, c, channels), inputs)
+        cells = x.reshape(n, h // step, step, w // step, step, c).transpose(0, 1, 3, 2, 4, 5)
+        cells = cells.reshape(n, h // step, w // step, step * step * c)
+        rows = (
+            kernel.reshape(3, step, 3, step, c, channels).transpose(0, 2, 1, 3, 4, 5).reshape(9, -1, channels)
+        )
+        if cells.shape[-1] <= channels:
+            near = _shifted(jnp.pad(cells, _RIM), cells.shape)
+            mixed = product(
+                jnp.concatenate(near, axis=-1).reshape(-1, inputs), rows.reshape(inputs, -1), bias
+            )
+            return mixed.reshape(*cells.shape[:3], channels)
+        # Few channels come out: it is quicker to mix first, and to add up the neighbours' shares.
+        wide = rows.transpose(1, 0, 2).reshape(-1, 9 * channels)
+        shares = product(
+            cells.reshape(len(x) * cells.shape[1] * cells.shape[2], -1), wide, jnp.zeros(9 * channels)
+        )
+        padded = jnp.pad(shares.reshape(*cells.shape[:3], 9 * channels), _RIM)
+        parts = _shifted(padded, cells.shape)
+        return sum(part[..., k * channels : (k + 1) * channels] for k, part in enumerate(parts)) + bias
 
     def depthwise(self, x: Any, name: str) -> Any:
         """A 3 × 3 convolution of each channel, with bias."""
@@ -117,7 +143,7 @@ def look_round(x: Any, kernel: Any, bias: Any) -> Any:
 
 
 def _look(x: Any, kernel: Any) -> Any:
-    padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    padded = jnp.pad(x, _RIM)
     return sum(part * kernel[k // 3, k % 3] for k, part in enumerate(_shifted(padded, x.shape)))
 
 
@@ -136,7 +162,7 @@ def _look_backward(kept: tuple[Any, Any], slope: Any) -> tuple[Any, Any, Any]:
     x, kernel = kept
     x, slope = jax.lax.optimization_barrier((x, slope))
     channels = x.shape[-1]
-    padded = jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    padded = jnp.pad(x, _RIM)
     parts = [_columns((part * slope).reshape(-1, channels)) for part in _shifted(padded, x.shape)]
     back = _look(slope, kernel[::-1, ::-1])
     return back, jnp.stack(parts).reshape(kernel.shape), _columns(slope.reshape(-1, channels))

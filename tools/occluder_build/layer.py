@@ -99,9 +99,19 @@ class Layer:
 
 def noise(scene: Scene, grain: float, strength: float) -> Floats:
     """(SIDE, SIDE) about 1: bumps of ``grain`` pixels that change the light by ``strength``."""
-    small = max(2, round(SIDE / grain))
-    values = scene.rng.normal(0, strength, (small, small)).astype(np.float32)
-    return np.asarray(1 + cv2.resize(values, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC), np.float32)
+    return noise_plane(scene.rng, SIDE, grain, strength)
+
+
+def noise_plane(rng: np.random.Generator, side: int, grain: float, strength: float) -> Floats:
+    """(side, side) about 1, as ``noise`` makes it."""
+    small = max(2, round(side / grain))
+    values = rng.normal(0, strength, (small, small)).astype(np.float32)
+    return np.asarray(1 + cv2.resize(values, (side, side), interpolation=cv2.INTER_CUBIC), np.float32)
+
+
+def to_plane(values: Floats) -> Bytes:
+    """Floats in 0..255 as bytes."""
+    return np.asarray(np.clip(values + 0.5, 0, 255), np.uint8)
 
 
 def ellipse(centre: Points, radii: Points, angle: float, power: float = 2.0, count: int = 40) -> Points:

@@ -29,16 +29,20 @@ class OnnxLayers:
 
     def mix(self, x: Any, name: str, channels: int) -> Any:
         """A 1 × 1 convolution with bias."""
-        return self._conv(x, name, self._kernel(name).transpose(3, 2, 0, 1), stride=1)
+        return self._conv(x, name, self._kernel(name).transpose(3, 2, 0, 1))
 
     def gather(self, x: Any, name: str, channels: int) -> Any:
         """A 2 × 2 convolution of stride 2 with bias."""
         return self._conv(x, name, self._kernel(name).transpose(3, 2, 0, 1), stride=2)
 
+    def around(self, x: Any, name: str, channels: int, step: int) -> Any:
+        """A convolution of 3 × 3 cells with bias; a cell is ``step``² pixels, and gives one."""
+        return self._conv(x, name, self._kernel(name).transpose(3, 2, 0, 1), stride=step, pad=step)
+
     def depthwise(self, x: Any, name: str) -> Any:
         """A 3 × 3 convolution of each channel, with bias."""
         kernel = self._kernel(name).transpose(2, 0, 1)[:, None]
-        return self._conv(x, name, kernel, stride=1, group=len(kernel))
+        return self._conv(x, name, kernel, pad=1, group=len(kernel))
 
     def relu(self, x: Any) -> Any:
         """max(x, 0)."""
@@ -63,11 +67,13 @@ class OnnxLayers:
     def _kernel(self, name: str) -> Any:
         return np.asarray(self._weights[f"{name}.kernel"], np.float32)
 
-    def _conv(self, x: Any, name: str, kernel: Any, stride: int, group: int = 1) -> Any:
+    def _conv(  # noqa: PLR0917 - what a convolution is made of
+        self, x: Any, name: str, kernel: Any, stride: int = 1, pad: int = 0, group: int = 1
+    ) -> Any:
         size = kernel.shape[-1]
         bias = np.asarray(self._weights[f"{name}.bias"], np.float32)
         inputs = [x, self._constant(f"{name}.kernel", kernel), self._constant(f"{name}.bias", bias)]
-        pads, strides = [size // 2 if stride == 1 else 0] * 4, [stride] * 2
+        pads, strides = [pad] * 4, [stride] * 2
         return self._node("Conv", inputs, kernel_shape=[size, size], strides=strides, pads=pads, group=group)
 
     def _node(self, kind: str, inputs: list[Any], **attributes: Any) -> str:

@@ -15,13 +15,15 @@ from . import cloth, glasses, hair, hands, nature, objects
 from .camera import degrade, expose, motion_blur
 from .faces import FULL, MARGIN, SIDE, FaceBank, oval_mask, skin_colour
 from .layer import Bytes, Floats, Layer, Scene
+from .mouth import open_mouth
 
 CROP = 128
 """Side of what the network sees."""
 
 _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.23, hands.hand),
-    (0.11, hair.strand),
+    (0.09, hair.strand),
+    (0.12, hair.wisp),
     (0.05, hair.fringe),
     (0.04, hair.curtain),
     (0.16, glasses.glasses),
@@ -33,9 +35,10 @@ _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.05, cloth.mask),
     (0.02, cloth.scarf),
     (0.03, cloth.strap),
-    (0.16, cloth.piece),
+    (0.12, cloth.piece),
+    (0.07, cloth.white),
 )
-_BARE = 0.16
+_BARE, _OPEN = 0.16, 0.3
 # What lies beyond the face is of little interest, and its hair has no label.
 _BEYOND, _BEYOND_COVERED = 0.02, 0.12
 
@@ -53,6 +56,8 @@ def compose(bank: FaceBank, rng: np.random.Generator, face: int | None = None) -
     """One example, drawn by chance."""
     number = int(rng.integers(len(bank))) if face is None else face
     image, unsure, points = _placed(bank, number, rng)
+    if rng.random() < _OPEN:
+        image, points = open_mouth(image, points, rng)
     texture = _texture(bank, rng)
     width, height = np.ptp(points[:, 0]), np.ptp(points[:, 1])
     scene = Scene(rng, points, float(width), float(height), skin_colour(image, points), texture)
