@@ -21,7 +21,7 @@ CROP = 128
 """Side of what the network sees."""
 
 _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
-    (0.23, hands.hand),
+    (0.27, hands.hand),
     (0.09, hair.strand),
     (0.12, hair.wisp),
     (0.05, hair.fringe),
@@ -41,6 +41,8 @@ _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
 _BARE, _OPEN = 0.16, 0.3
 # What lies beyond the face is of little interest, and its hair has no label.
 _BEYOND, _BEYOND_COVERED = 0.02, 0.12
+# How wide the rim of a face is, in face widths, and what unlabelled hair and background count there.
+_RIM, _AT_RIM = 0.13, 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +144,14 @@ def _weight(points: Floats, unsure: Bytes, cover: Bytes) -> Bytes:
     inside = _blur(oval_mask(points, SIDE), 1.5).astype(np.float32) / 255
     beyond = np.where(cover > 128, _BEYOND_COVERED, _BEYOND)
     weight = inside + (1 - inside) * beyond
-    weight[(unsure > 64) & (cover < 240)] = 0
+    # Its own hair deep in a face may cover it, but nobody marked where. At its rim hair and background meet
+    # the face as they always do: covered is what was drawn there.
+    reach = max(3, round(_RIM * float(np.ptp(points[:, 0])))) | 1
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
+    oval = oval_mask(points, SIDE)
+    rim = (cv2.dilate(oval, kernel) > 128) & (cv2.erode(oval, kernel) < 128)
+    doubtful = (unsure > 64) & (cover < 240)
+    weight = np.where(doubtful, np.where(rim & (cover < 16), _AT_RIM, 0), weight)
     return np.asarray(np.rint(weight * 255), np.uint8)
 
 
