@@ -10,6 +10,7 @@ from livefusion.cli.peers import peers_of
 from livefusion.cli.preflight import check_files
 from livefusion.cli.progress import LIVE_INTERVAL, ProgressView, tell_on
 from livefusion.cli.summary import details, summary, warnings
+from livefusion.cli.waiting import tell_waiting
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
 from livefusion.media.paint import may_be_painted
@@ -32,6 +33,7 @@ def execute(settings: Settings, console: Console) -> None:
     settings = with_consent(settings, library.names(), console)
     if not settings.safety.badge:
         _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")
+    tell_waiting(settings, console)
     with peers_of(settings, console) as exchange:
         pipeline = Pipeline(settings, library=library, parts=Parts(exchange=exchange))
         is_complete = False

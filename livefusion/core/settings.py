@@ -130,8 +130,9 @@ class Settings(Snapshot):
     """Everything one run of the graph needs to know."""
 
     input: str = ""
-    """What to read: a file, camera:0, webrtc: (a browser or a program that sends by WHIP), or performer: (a
-    moving face that needs no camera)."""
+    """What to read: a file, camera:0, a stream (rtmp://, rtsp://, udp://HOST:PORT, srt://), webrtc: (a browser
+    or a program that sends by WHIP), or performer: (a moving face that needs no camera). To wait for OBS:
+    rtmp://127.0.0.1:1935/live/KEY?listen=1, with 0.0.0.0 for senders of the network."""
     source: str = ""
     """Whose face to put on: a persona or identity by name, a photo, a folder of photos of one person, or a
     painted face; left out, the first persona."""
@@ -140,8 +141,8 @@ class Settings(Snapshot):
     consent: str = ""
     """Who agreed to the use of the face in a photo, and to what: "myself", or "Ana Lima, for my talk"."""
     output: tuple[str, ...] = ()
-    """Where to write: FILE.mp4, FILE.mkv, vcam:, webrtc: (a page, and WHEP) or null:; repeat it for several
-    outputs at once."""
+    """Where to write: FILE.mp4, FILE.mkv, vcam:, a stream (rtmp://HOST/APP/KEY, rtsp://, udp://HOST:PORT,
+    srt://), webrtc: (a page, and WHEP) or null:; repeat it for several outputs at once."""
     device: Device = "auto"
     """What to compute on: auto, cpu, cuda or cuda:N."""
     engine: str = "auto"

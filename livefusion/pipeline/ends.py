@@ -10,6 +10,7 @@ from livefusion.core.settings import Pace, Settings
 from livefusion.devices.device import Device
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
+from livefusion.media.network.address import StreamAddress
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sinks.null import NullSink
 from livefusion.media.sinks.sink import PictureSink
@@ -26,6 +27,7 @@ from livefusion.media.sources.uri import (
     VirtualCameraLocator,
     WebRtcLocator,
     WhipLocator,
+    redact,
 )
 from livefusion.media.webrtc.exchange import Exchange
 from livefusion.runtime.stage import Source
@@ -123,6 +125,11 @@ def open_source(
                 fps=fps,
                 duration=settings.duration,
             )
+        case StreamAddress() as address:
+            from livefusion.media.network.source import StreamSource
+
+            uri = redact(settings.input or address.url)
+            return StreamSource(address, uri, device, duration=settings.duration)
 
 
 def make_sink(
@@ -151,13 +158,17 @@ def make_sink(
             from livefusion.media.webrtc.push_sink import WhipSink
 
             return WhipSink(url, token, share, device, output)
+        case StreamAddress() as address:
+            from livefusion.media.network.sink import StreamSink
+
+            return StreamSink(address, redact(address.url), share, device, output)
         case NullLocator():
             return NullSink()
 
 
 def is_live(locator: OutputLocator) -> bool:
     """Whether an output is watched as it comes: it counts on the cadence, and may be opened again."""
-    return isinstance(locator, VirtualCameraLocator | WebRtcLocator | WhipLocator)
+    return isinstance(locator, VirtualCameraLocator | StreamAddress | WebRtcLocator | WhipLocator)
 
 
 def patience_of(locator: OutputLocator) -> Fraction | None:

@@ -58,7 +58,7 @@ def test_outputs(text: str, expected: object) -> None:
     assert parse_output(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "  ", "a\0b.mp4", "ftp://host/a", "rtsp://u:secret@host/live", "vcam:"])
+@pytest.mark.parametrize("text", ["", "  ", "a\0b.mp4", "ftp://host/a", "sftp://u:secret@host/live", "vcam:"])
 def test_wrong_inputs_name_what_there_is(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_input(text)
@@ -68,7 +68,7 @@ def test_wrong_inputs_name_what_there_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "out.avi", "out", "rtmp://u:secret@host/live/key", "camera:0", "folder/"]
+    "text", ["", "out.avi", "out", "sftp://u:secret@host/live/key", "camera:0", "folder/"]
 )
 def test_wrong_outputs_name_what_there_is(text: str) -> None:
     with pytest.raises(OutputError) as caught:

@@ -89,7 +89,8 @@ class FileSink:
         self._claim = _create(self.path)
         try:
             self._encoder.open(self._output)
-            self._recording = Recording(self.path, muxer, options, self._encoder.codec, self._output)
+            target = f"file:{self.path}"
+            self._recording = Recording(target, muxer, options, self._encoder.codec, self._output)
         except (FFmpegError, OSError, ValueError) as error:
             raise self._failure(error) from error
         finally:

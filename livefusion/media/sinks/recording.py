@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import av
@@ -21,16 +20,18 @@ COMMENT = "AI MODIFIED: faces in this video were changed by LiveFusion"
 class Recording:
     """Takes encoded packets with the input's media time and stores them counted from the first picture.
 
+    ``target`` is what FFmpeg is to write to: ``file:PATH``, a stream of the network by its URL, or an object
+    with ``write``.
     Raises what PyAV raises; the sink that owns it translates.
     """
 
     def __init__(
-        self, path: Path, muxer: str, options: Mapping[str, str], codec: str, output: OutputFormat
+        self, target: Any, muxer: str, options: Mapping[str, str], codec: str, output: OutputFormat
     ) -> None:
         self._output = output
         self._origin: Timestamp | None = None
         self._last: Timestamp | None = None
-        self._container: Any = av.open(f"file:{path}", "w", format=muxer, options=dict(options))
+        self._container: Any = av.open(target, "w", format=muxer, options=dict(options))
         self._container.metadata["comment"] = COMMENT
         size = output.size
         self._stream: Any = self._container.add_mux_stream(

@@ -10,12 +10,18 @@ from av.error import FFmpegError
 
 from livefusion.core.timing import Timestamp
 from livefusion.media.formats import OpenAudio
+from livefusion.media.network.sound_ring import SoundReader
 
 _log = logging.getLogger(__name__)
 
 
 # What players take from an MP4. FFmpeg would also store PCM, and fails to finish a fragmented file with it.
 _MP4_CODECS = frozenset({"aac", "ac3", "alac", "eac3", "flac", "mp3", "mp3float", "opus", "libopus"})
+
+
+# What every player and server takes from a live stream.
+_STREAM_FORMATS = frozenset({"flv", "mpegts", "rtsp"})
+_STREAM_CODECS = frozenset({"aac", "mp3", "mp3float"})
 
 
 # What a container's header needs the decoder's configuration of; transport streams carry it in the packets.
@@ -37,7 +43,7 @@ class Soundtrack:
         self._broken = False
         self._writer: _Copy | _Transcode = (
             _Copy(container, reader.stream)
-            if _can_copy(container, reader.stream)
+            if _can_copy(container, reader)
             else _Transcode(container, reader.stream)
         )
 
@@ -74,12 +80,17 @@ class Soundtrack:
         self._reader.close()
 
 
-def _can_copy(container: Any, source: Any) -> bool:
+def _can_copy(container: Any, reader: OpenAudio) -> bool:
+    source = reader.stream
     name = source.codec_context.name
+    if isinstance(reader, SoundReader):  # sound of a stream, decoded already: too large to be kept as it is
+        return False
     if name in _CONFIGURED_CODECS and not source.codec_context.extradata:
         return False
     if container.format.name == "mp4":
         return name in _MP4_CODECS
+    if container.format.name in _STREAM_FORMATS:
+        return name in _STREAM_CODECS
     return name in container.supported_codecs
 
 

@@ -8,17 +8,24 @@ from urllib.parse import unquote
 
 from livefusion.core.errors import InputError, OutputError, RequestError
 from livefusion.core.words import did_you_mean
+from livefusion.media.network.address import INPUT_SCHEMES, OUTPUT_SCHEMES, StreamAddress, parse_stream
 from livefusion.media.sinks.file import SUFFIXES
 
-INPUTS = "a video file, camera:0, camera:/dev/video0, webrtc: or performer:"
+INPUTS = "a video file, camera:0, camera:/dev/video0, rtmp://, rtsp://, udp://, srt://, webrtc: or performer:"
 """The inputs there are, for messages."""
-OUTPUTS = f"FILE{'|'.join(SUFFIXES)}, vcam:, webrtc:, whip+https://TOKEN@HOST/PATH or null:"
+OUTPUTS = (
+    f"FILE{'|'.join(SUFFIXES)}, vcam:, rtmp://HOST/APP/KEY, rtsp://, udp://, srt://, webrtc:, "
+    "whip+https://TOKEN@HOST/PATH or null:"
+)
 """The outputs there are, for messages."""
 
 # One letter before the colon is a Windows drive, not a scheme.
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
 _USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
-_QUERY_VALUE = re.compile(r"(?<==)[^&#\s]+")
+_QUERY_VALUE = re.compile(r"(?P<name>[?&][^=&#\s]*=)(?P<value>[^&#\s]+)")
+_HARMLESS = re.compile(r"[?&](?:listen|mode|latency|pkt_size|size|fps|face)=")
+# What follows the application in an RTMP address is the key to somebody's channel.
+_STREAM_KEY = re.compile(r"(?<![\w+])(?P<place>rtmps?://[^/\s]+/[^/\s?]+/)[^\s?]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +74,8 @@ class NullLocator:
     """Nowhere."""
 
 
-InputLocator = FileLocator | CameraLocator | PerformerLocator | WebRtcLocator
-OutputLocator = FileLocator | VirtualCameraLocator | WebRtcLocator | WhipLocator | NullLocator
+InputLocator = FileLocator | CameraLocator | PerformerLocator | StreamAddress | WebRtcLocator
+OutputLocator = FileLocator | VirtualCameraLocator | StreamAddress | WebRtcLocator | WhipLocator | NullLocator
 
 
 def parse_input(text: str) -> InputLocator:
@@ -85,6 +92,8 @@ def parse_input(text: str) -> InputLocator:
             return PerformerLocator(rest)
         case "webrtc":
             return _webrtc(rest, InputError)
+    if scheme in INPUT_SCHEMES:
+        return parse_stream(text, InputError)
     near = ("camera:", "performer:", "webrtc:")
     raise InputError(f"there is no input of the kind {scheme}", _hint(scheme, near, INPUTS))
 
@@ -106,13 +115,22 @@ def parse_output(text: str) -> OutputLocator:
             return _whip(scheme.removeprefix("whip+"), rest)
         case "null":
             return NullLocator()
+    if scheme in OUTPUT_SCHEMES:
+        return parse_stream(text, OutputError)
     near = ("vcam:", "webrtc:", "whip+https:", "null:")
     raise OutputError(f"there is no output of the kind {scheme}", _hint(scheme, near, OUTPUTS))
 
 
 def redact(text: str) -> str:
-    """The text without user names, passwords and query values of URLs, for logs and reports."""
-    return _QUERY_VALUE.sub("***", _USERINFO.sub("***@", text)) if "://" in text else text
+    """The text without user names, passwords, stream keys and query values of URLs, for logs and reports."""
+    if "://" not in text:
+        return text
+    text = _STREAM_KEY.sub(r"\g<place>***", _USERINFO.sub("***@", text))
+    return _QUERY_VALUE.sub(_hide_value, text)
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    return match[0] if _HARMLESS.fullmatch(match["name"]) else f"{match['name']}***"
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -160,4 +178,7 @@ def _strip_authority(rest: str) -> str:
     return rest[1:] if re.match(r"/[A-Za-z]:", rest) else rest
 
 
-_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "webrtc", "whip+http", "whip+https", "null"})
+_SCHEMES = frozenset({"file", "camera", "performer", "vcam", "webrtc", "whip+http", "whip+https", "null"}) | {
+    *INPUT_SCHEMES,
+    *OUTPUT_SCHEMES,
+}
