@@ -74,7 +74,7 @@ class FaceSettings(Snapshot):
 class SwapSettings(Snapshot):
     """How the new face is made."""
 
-    shape: Annotated[float, Field(ge=0, le=1)] = 0.9
+    shape: Annotated[float, Field(ge=0, le=1)] = 0.6
     """How much of the new face's shape is taken, not only its skin; 0 for a painted face unless it is set."""
     mouth: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of the new face's lips is taken; 0 leaves the performer's own."""
@@ -130,8 +130,8 @@ class Settings(Snapshot):
     """Everything one run of the graph needs to know."""
 
     input: str = ""
-    """What to read: a file, camera:0, a stream (rtmp://, rtsp://, udp://HOST:PORT, srt://), webrtc: (a browser
-    or a program that sends by WHIP), or performer: (a moving face that needs no camera). To wait for OBS:
+    """What to read: a file, camera:0, a stream (rtmp://, rtsp://, udp://HOST:PORT, srt://), webrtc: (a
+    browser or a program that sends by WHIP), or performer: (a moving face without a camera). To wait for OBS:
     rtmp://127.0.0.1:1935/live/KEY?listen=1, with 0.0.0.0 for senders of the network."""
     source: str = ""
     """Whose face to put on: a persona or identity by name, a photo, a folder of photos of one person, or a
