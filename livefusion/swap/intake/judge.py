@@ -50,8 +50,7 @@ class Intake:
         yield from mien_criteria(landmarks, self._expression(landmarks))
         raw = unwrap(SourcePhoto(rgb, landmarks))
         face = without_glasses(raw)
-        skin = bare_skin(face)
-        yield from light_criteria(face, skin, shading_of(face, skin))
+        yield from light_criteria(face, bare_skin(face), shading_of(face))
         yield sharpness(rgb, landmarks)
         covered = self._covered(rgb, landmarks) if self._covered else None
         yield from cover_criteria(raw, delight(face), covered)

@@ -28,6 +28,13 @@ def inner_face() -> Floats:
 
 
 @cache
+def beside_eyes() -> Floats:
+    """(1024, 1024) in [0, 1]: 1 on eyes and brows and well beside them, where lashes and shadow are dark."""
+    both = [soft_hull(socket, 91, 8.0) for socket in (_RIGHT_SOCKET, _LEFT_SOCKET)]
+    return np.asarray(np.maximum(*both), np.float32)
+
+
+@cache
 def sockets() -> Floats:
     """(1024, 1024) in [0, 1]: 1 on eyes and brows, softly 0 round them."""
     both = [soft_hull(socket, 31, 8.0) for socket in (_RIGHT_SOCKET, _LEFT_SOCKET)]

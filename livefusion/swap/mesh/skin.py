@@ -6,16 +6,17 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.swap.mesh.bake import inside_outline
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import CHEEKS, NOSE_TIP, TEXTURE_SIZE, Floats, canonical_mesh
 from livefusion.swap.mesh.mask import smoothstep
-from livefusion.swap.mesh.regions import inner_face
+from livefusion.swap.mesh.regions import beside_eyes, inner_face
 
 _SAMPLE_HALF = 12
 # Added to the measured spread of the skin: light varies over a face more than over a cheek.
 _SPREAD_MARGIN = np.array([14, 4, 5], np.float32)
 # The same for a texture without light.
-_DELIT_MARGIN = np.array([8, 3, 3.5], np.float32)
+_DELIT_MARGIN = np.array([14, 3.5, 4], np.float32)
 # Normalised distances from the mean skin colour: skin below the first, not skin above the second.
 _SKIN, _NOT_SKIN = 1.2, 2.2
 _GROW_HAIR = 15
@@ -23,6 +24,7 @@ _HAIR_MARGIN = 33
 _SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 18
 # Streaks: blur in texels, and factor and offset of the cheeks' own, for none and for hair.
 _STRAND_BLUR, _STRANDS = 7.0, ((1.4, 2.5), (2.2, 5.0))
+_OUTLINE_MARGIN = 31
 # Rays go out from the bridge of the nose, as far as the farthest corner.
 _MIDDLE, _MOUTH, _REACH = 6, 14, 900.0
 # Shares of a chin that is not skin: bare up to the first, bearded from the second on.
@@ -38,7 +40,7 @@ def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
     """
     alike = _likeness(rgb, _DELIT_MARGIN)
     skin = np.minimum(alike, 1 - _strands(rgb))
-    skin = np.maximum(skin, smoothstep(inner_face(), 0.1, 0.5))
+    skin = np.maximum(skin, smoothstep(np.maximum(inner_face(), beside_eyes()), 0.1, 0.5))
     below = below_mouth()
     skin = below * skin + (1 - below) * _reached_from_within(skin)
     # A wide margin: under a fringe lies its shadow, which would show as a line across the forehead.
@@ -48,7 +50,7 @@ def hair_cut(rgb: npt.NDArray[np.uint8]) -> Floats:
 
 
 def skin_likeness(rgb: npt.NDArray[np.uint8]) -> Floats:
-    """(1024, 1024) in [0, 1] for a texture (1024, 1024, 3) uint8: 1 where it has the colour of its skin.
+    """(n, n) in [0, 1] for a texture (n, n, 3) uint8 of any side: 1 where it has the colour of its skin.
 
     Skin is modelled by mean and spread of the cheeks and the bridge of the nose in Lab; what is not grows
     by a few texels, to take the hair's soft edge along.
@@ -61,8 +63,10 @@ def _likeness(rgb: npt.NDArray[np.uint8], margin: Floats) -> Floats:
     samples = np.concatenate([_sample(lab, index) for index in CHEEKS])
     spread = samples.std(axis=0) + margin
     distance = np.sqrt(np.square((lab - np.median(samples, axis=0)) / spread).mean(axis=2))
-    skin = cv2.GaussianBlur(1 - smoothstep(distance, _SKIN, _NOT_SKIN), (0, 0), _SOFTEN_BEFORE)
-    return np.asarray(cv2.erode(skin, np.ones((_GROW_HAIR, _GROW_HAIR), np.uint8)), np.float32)
+    scale = len(rgb) / TEXTURE_SIZE
+    skin = cv2.GaussianBlur(1 - smoothstep(distance, _SKIN, _NOT_SKIN), (0, 0), scale * _SOFTEN_BEFORE)
+    grown = 2 * int(scale * _GROW_HAIR / 2) + 1
+    return np.asarray(cv2.erode(skin, np.ones((grown, grown), np.uint8)), np.float32)
 
 
 def _strands(rgb: npt.NDArray[np.uint8]) -> Floats:
@@ -70,7 +74,15 @@ def _strands(rgb: npt.NDArray[np.uint8]) -> Floats:
     grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float32)
     energy = np.sqrt(low_pass(np.square(low_pass(grey, 2.0) - low_pass(grey, _STRAND_BLUR)), _STRAND_BLUR))
     usual = float(np.median(np.concatenate([_sample(energy[..., None], index) for index in CHEEKS])))
-    return smoothstep(energy, *(factor * usual + least for factor, least in _STRANDS))
+    streaky = smoothstep(energy, *(factor * usual + least for factor, least in _STRANDS))
+    return np.asarray(streaky * _within_outline(), np.float32)
+
+
+@cache
+def _within_outline() -> npt.NDArray[np.bool_]:
+    """(1024, 1024): where no texel beyond the mesh is near, which would look like a streak."""
+    inside = inside_outline().astype(np.uint8)
+    return np.asarray(cv2.erode(inside, _disc(_OUTLINE_MARGIN)) > 0, np.bool_)
 
 
 def _reached_from_within(skin: Floats) -> Floats:
@@ -106,6 +118,7 @@ def _disc(size: int) -> npt.NDArray[np.uint8]:
 
 
 def _sample(lab: Floats, vertex: int) -> Floats:
-    x, y = np.clip(canonical_mesh().texels()[vertex].astype(int), _SAMPLE_HALF, TEXTURE_SIZE - _SAMPLE_HALF)
-    window = lab[y - _SAMPLE_HALF : y + _SAMPLE_HALF, x - _SAMPLE_HALF : x + _SAMPLE_HALF]
-    return window.reshape(-1, 3)
+    side = len(lab)
+    half = _SAMPLE_HALF * side // TEXTURE_SIZE
+    x, y = np.clip(canonical_mesh().texels(side)[vertex].astype(int), half, side - half)
+    return lab[y - half : y + half, x - half : x + half].reshape(-1, lab.shape[2])

@@ -15,11 +15,11 @@ from livefusion.swap.mesh.mask import smoothstep, soft_hull
 _FOLD = (129, 203, 206, 216, 212, 57, 186, 92, 165)
 _UNDER_EYE = (111, 117, 118, 119, 120, 121, 128, 232, 230, 228)
 # Smiles from the first on are softened, fully from the second on.
-_SMILE = (0.2, 0.6)
+_SMILE = (0.35, 0.9)
 # Folds are darker than their surroundings and broader than pores; shares of them that go.
 _FINE, _BROAD = 1.2, 50.0
 _DEEPEST = np.float32(9)
-_FOLDS_GONE, _LINES_GONE = 0.8, 0.45
+_FOLDS_GONE, _LINES_GONE = 0.7, 0.4
 # The rim of the lips, in texels from the gap between them, over which they are given the lips' own colour.
 _RIM, _RIM_SOFT, _LIP_BLUR = 11, 2.5, 10.0
 # How much lighter than the lips teeth are at least, in L.
