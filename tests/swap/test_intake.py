@@ -13,6 +13,7 @@ from livefusion.core.geometry import Box
 from livefusion.ops.registry import DRAW_MESH
 from livefusion.swap.intake import Intake, PhotoScore, judge_photo, turned_by
 from livefusion.swap.intake.criterion import FINE, graded
+from livefusion.swap.intake.mien import mien_criteria
 from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, VERTEX_COUNT, canonical_mesh
 from livefusion.swap.mesh.shape import fit_pose
 from livefusion.swap.persona import PersonaLibrary
@@ -23,6 +24,10 @@ Rgb = np.ndarray
 Photo = tuple[Rgb, Landmarks]
 SIDE, HEIGHT = 560, 400.0
 HAIR, RIM = (35, 25, 20), (30, 25, 22)
+# From the outer corner of each eye to the inner one, point by point.
+UPPER_LIDS = ((33, 246, 161, 160, 159, 158, 157, 173), (263, 466, 388, 387, 386, 385, 384, 398))
+LOWER_LIDS = ((33, 7, 163, 144, 145, 153, 154, 155), (263, 249, 390, 373, 374, 380, 381, 382))
+BROWS = (46, 52, 53, 55, 63, 65, 66, 70, 105, 107, 276, 282, 283, 285, 293, 295, 296, 300, 334, 336)
 
 
 def _portrait(yaw: float = 0.0, height: float = HEIGHT) -> Photo:
@@ -114,6 +119,30 @@ def _open_mouth(photo: Photo) -> Photo:
     return photo[0], points
 
 
+def _smiling(photo: Photo) -> Photo:
+    """The corners of the mouth, and the cheeks with them, drawn out and up."""
+    points = photo[1].copy()
+    for corner, outwards in ((61, -1), (291, 1)):
+        apart = np.linalg.norm(photo[1][:, :2] - photo[1][corner, :2], axis=1)
+        pull = np.exp(-np.square(apart / 50))
+        points[:, 0] += outwards * 20 * pull
+        points[:, 1] -= 14 * pull
+    return photo[0], points
+
+
+def _eyes_shut(photo: Photo) -> Photo:
+    points = photo[1].copy()
+    for upper, lower in zip(UPPER_LIDS, LOWER_LIDS, strict=True):
+        points[list(upper)] += 0.9 * (points[list(lower)] - points[list(upper)])
+    return photo[0], points
+
+
+def _brows_raised(photo: Photo) -> Photo:
+    points = photo[1].copy()
+    points[list(BROWS), 1] -= 20
+    return photo[0], points
+
+
 SPOILT: dict[str, tuple[Callable[[Photo], Photo], str, str]] = {
     "dark": (_dark, "exposure", "dark"),
     "side light": (_side_lit, "side light", "the right of the picture"),
@@ -125,6 +154,9 @@ SPOILT: dict[str, tuple[Callable[[Photo], Photo], str, str]] = {
     "fringe": (_fringed, "fringe", "forehead"),
     "glasses": (_glasses, "glasses", "glasses"),
     "open mouth": (_open_mouth, "mouth", "mouth is open"),
+    "smile": (_smiling, "smile", "smiles"),
+    "shut eyes": (_eyes_shut, "eyes", "eyes are closed"),
+    "raised brows": (_brows_raised, "brows", "brows are raised"),
     "turned": (lambda _photo: _portrait(yaw=32), "pose", "turned away by 3"),
 }
 
@@ -220,6 +252,37 @@ def test_scores_are_for_programs_too(before: PhotoScore) -> None:
 
 def test_grades_lie_on_straight_lines() -> None:
     assert [graded(value, (0, 100), (10, 50)) for value in (-1, 0, 5, 10, 99)] == [100, 100, 75, 50, 50]
+
+
+@pytest.mark.parametrize(
+    ("name", "indices", "steps"),
+    [
+        ("smile", (44, 45), (0.05, 0.45, 0.75, 1.0)),
+        ("eyes", (9, 10), (0.1, 0.4, 0.6, 0.9)),
+        ("brows", (3,), (0.2, 0.55, 0.8, 1.0)),
+        ("brows", (4, 5), (0.2, 0.55, 0.8, 1.0)),
+    ],
+)
+def test_an_expression_scores_the_less_the_stronger_it_is(
+    name: str, indices: tuple[int, ...], steps: tuple[float, ...], clean: Photo
+) -> None:
+    found = []
+    for value in steps:
+        scores = np.zeros(52, np.float32)
+        scores[list(indices)] = value
+        criteria = {each.name: each for each in mien_criteria(clean[1], scores)}
+        found.append(criteria.pop(name))
+        assert all(other.fine for other in criteria.values())
+    assert [each.fine for each in found] == [True, True, False, False]
+    assert found[0].score == 100
+    assert sorted((each.score for each in found), reverse=True) == [each.score for each in found]
+    assert not any(each.fatal for each in found)
+
+
+def test_one_shut_eye_is_no_blink_of_both(clean: Photo) -> None:
+    scores = np.zeros(52, np.float32)
+    scores[9] = 0.8
+    assert {each.name: each.fine for each in mien_criteria(clean[1], scores)}["eyes"]
 
 
 @pytest.mark.parametrize("yaw", [0, -20, 45])
