@@ -1,5 +1,6 @@
 """A headless Chromium whose camera is a file, driven by its own debugging protocol: neither Node nor npm."""
 
+import base64
 import json
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from livefusion.core.errors import MachineError
+from livefusion.core.geometry import Size
 from livefusion.media.webrtc.loop import LoopThread
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -67,10 +69,28 @@ class Browser:
             self._process.wait(_START_SECONDS)
         self._folder.cleanup()
 
+    def screenshot(self, size: Size, *, dark: bool = False) -> bytes:
+        """The page in a window of that size, as PNG, for who likes it light or dark."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=size.width,
+            height=size.height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        return base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
+
     def go(self, url: str) -> None:
         """Load a page and wait until it is there."""
         self._call("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete'")
+
+    def before_load(self, script: str) -> None:
+        """Run a script in each page before its own."""
+        self._call("Page.enable")
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression in the page, or of its promise. ``MachineError`` if it throws."""

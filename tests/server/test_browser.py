@@ -27,6 +27,11 @@ pytestmark = [
 ]
 
 SIZE = Size(640, 360)
+SOUND = """
+[...document.getElementById('statistics').rows]
+  .filter((row) => row.cells[0].textContent.startsWith('Sound received'))
+  .map((row) => Number(row.cells[1].textContent) || 0)[0]
+"""
 SCRIPT = Path(livefusion.testing.__file__).with_name("round_trip.js")
 
 
@@ -61,6 +66,8 @@ def door() -> Iterator[Door]:
 def start(browser: Browser, page: str) -> None:
     browser.go(page.replace("127.0.0.1", "localhost"))
     browser.evaluate(f"document.getElementById('size').value = '{SIZE}'")
+    browser.wait_for("document.getElementById('microphone').options.length > 1")
+    browser.evaluate("document.getElementById('microphone').selectedIndex = 1")
     browser.evaluate("document.getElementById('start').click()")
     browser.wait_for("document.getElementById('result').videoWidth > 0", 60)
 
@@ -76,18 +83,62 @@ def test_a_browser_sends_its_camera_and_sees_the_result(door: Door, camera: Path
         assert browser.evaluate("document.getElementById('statistics').rows.length") >= 5
         assert browser.evaluate("document.getElementById('self').classList.contains('mirrored')")
         assert not browser.evaluate("document.getElementById('result').classList.contains('mirrored')")
+        assert browser.evaluate("document.getElementById('card').hidden")
+        assert browser.evaluate("document.getElementById('result').muted")
+        browser.evaluate("document.getElementById('listen').click()")
+        browser.wait_for(f"{SOUND} > 0", 60)
+        assert not browser.evaluate("document.getElementById('result').muted")
+        assert door.exchange.inlet.sound.received > 0
         browser.evaluate("document.getElementById('stop').click()")
         browser.wait_for("document.getElementById('status').textContent === 'Stopped'")
+        assert not browser.evaluate("document.getElementById('card').hidden")
         browser.wait_for("document.getElementById('start').disabled === false")
 
 
-def test_a_wrong_token_is_told_and_can_be_corrected(door: Door, camera: Path) -> None:
+REFUSALS = [
+    ("NotAllowedError", "Allow them"),
+    ("NotFoundError", "still watch"),
+    ("NotReadableError", "another program"),
+    ("OddError", "cannot be opened"),
+]
+
+
+def test_what_stands_in_the_way_is_told_and_can_be_corrected(door: Door, camera: Path) -> None:
     with Browser(camera) as browser:
+        browser.go(door.page)
+        browser.wait_for("document.getElementById('camera').options.length > 0")
+        for name, told in REFUSALS:
+            browser.evaluate(
+                f"navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '{name}'))"
+            )
+            browser.evaluate("document.getElementById('start').focus()")
+            browser.evaluate("document.getElementById('start').click()")
+            browser.wait_for(f"document.getElementById('status').textContent.includes('{told}')")
+            assert browser.evaluate("document.getElementById('status').className") == "problem"
+            assert browser.evaluate("document.activeElement.id") == "start"  # the keyboard's place is kept
+        browser.evaluate("document.getElementById('watch').click()")
+        browser.wait_for("document.getElementById('status').textContent === 'Connected'")
+        assert (
+            browser.evaluate("document.getElementById('card-title').textContent") == "Waiting for a picture"
+        )
+        browser.go("about:blank")
         browser.go(f"{door.address}/#token=wrong")
         browser.evaluate("document.getElementById('watch').click()")
         browser.wait_for("document.getElementById('status').classList.contains('problem')")
         assert "token" in browser.evaluate("document.getElementById('status').textContent")
         browser.evaluate(f"document.getElementById('token').value = '{door.token}'")
+        browser.evaluate("document.getElementById('watch').click()")
+        browser.wait_for("document.getElementById('status').textContent === 'Connected'")
+
+
+def test_a_page_that_gets_no_camera_says_so_and_can_watch(door: Door, camera: Path) -> None:
+    """Browsers give none to pages by http of another machine."""
+    with Browser(camera) as browser:
+        browser.before_load("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })")
+        browser.go(door.page)
+        browser.wait_for("document.getElementById('status').className === 'problem'")
+        assert "https" in browser.evaluate("document.getElementById('status').textContent")
+        assert browser.evaluate("document.getElementById('start').disabled")
         browser.evaluate("document.getElementById('watch').click()")
         browser.wait_for("document.getElementById('status').textContent === 'Connected'")
 

@@ -206,7 +206,7 @@ def test_the_page_is_open_and_the_figures_are_not(client: Client) -> None:
     status, headers, page = client.ask("GET", "/", Authorization=None)
     assert (status, "<title>LiveFusion</title>" in page) == (200, True)
     assert "default-src 'self'" in headers["content-security-policy"]
-    for name in ("main.js", "session.js", "camera.js", "statistics.js", "style.css", "icon.svg"):
+    for name in ("main.js", "screen.js", "session.js", "camera.js", "statistics.js", "style.css", "icon.svg"):
         assert client.ask("GET", f"/{name}", Authorization=None)[0] == 200, name
     assert client.ask("GET", "/api/sessions", Authorization=None)[0] == 401
     assert client.ask("GET", "/api/sessions")[0] == 200

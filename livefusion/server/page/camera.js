@@ -1,20 +1,55 @@
-// The cameras of this machine, and the picture of one of them.
+// The cameras and microphones of this machine, and what one of each gives.
 
-export async function listCameras(select) {
-  const chosen = select.value;
+const KINDS = { videoinput: "Camera", audioinput: "Microphone" };
+
+// Music as it is: what makes speech clear makes music sound like a telephone.
+const MUSIC = { echoCancellation: false, noiseSuppression: false, autoGainControl: false, channelCount: { ideal: 2 } };
+
+export async function listDevices(cameras, microphones) {
   const devices = await navigator.mediaDevices.enumerateDevices();
-  const cameras = devices.filter((device) => device.kind === "videoinput");
-  select.replaceChildren(
-    ...cameras.map((camera, index) => new Option(camera.label || `Camera ${index + 1}`, camera.deviceId)),
-  );
-  if (cameras.some((camera) => camera.deviceId === chosen)) select.value = chosen;
+  fill(cameras, devices, "videoinput", []);
+  fill(microphones, devices, "audioinput", [new Option("No sound", "")]);
 }
 
-export async function openCamera(deviceId, size) {
+function fill(select, devices, kind, first) {
+  const chosen = select.value;
+  const found = devices.filter((device) => device.kind === kind);
+  const options = found.map((device, index) => new Option(device.label || `${KINDS[kind]} ${index + 1}`, device.deviceId || "default"));
+  select.replaceChildren(...first, ...options);
+  if ([...select.options].some((option) => option.value === chosen)) select.value = chosen;
+  select.disabled = select.options.length === 0;
+}
+
+export async function openDevices(cameraId, microphoneId, size) {
   const [width, height] = size.split("x").map(Number);
   const video = { width: { ideal: width }, height: { ideal: height }, frameRate: { ideal: 30 } };
-  if (deviceId) video.deviceId = { exact: deviceId };
-  return navigator.mediaDevices.getUserMedia({ video, audio: false });
+  if (cameraId && cameraId !== "default") video.deviceId = { exact: cameraId };
+  const audio = microphoneId === "" ? false : { ...MUSIC };
+  if (audio && microphoneId !== "default") audio.deviceId = { exact: microphoneId };
+  try {
+    return await navigator.mediaDevices.getUserMedia({ video, audio });
+  } catch (error) {
+    throw new Error(explain(error, audio !== false));
+  }
+}
+
+// What a person can do about it; browsers tell it to programmers.
+function explain(error, withSound) {
+  const devices = withSound ? "camera and the microphone" : "camera";
+  switch (error.name) {
+    case "NotAllowedError":
+    case "SecurityError":
+      return `The browser keeps the ${devices} from this page. Allow them at the sign beside the address, then try again.`;
+    case "NotFoundError":
+      return withSound ? "There is no such camera or microphone. Choose another, or no sound." : "There is no camera. You can still watch.";
+    case "NotReadableError":
+    case "AbortError":
+      return `The ${devices} cannot be opened: another program may be using it. Close that, then try again.`;
+    case "OverconstrainedError":
+      return "This camera or microphone is gone. Choose another.";
+    default:
+      return `The ${devices} cannot be opened (${error.message || error.name}).`;
+  }
 }
 
 // A face in motion: rather fewer details than fewer pictures, and never another size.

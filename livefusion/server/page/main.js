@@ -1,98 +1,123 @@
 // The page: sends the camera, shows the result.
 
-import { keepSize, listCameras, openCamera } from "./camera.js";
-import { Session } from "./session.js";
+import { keepSize, listDevices, openDevices } from "./camera.js";
+import { Screen } from "./screen.js";
+import { Session, iceServers } from "./session.js";
 import { Statistics } from "./statistics.js";
 
 const MAX_BITRATE = 6_000_000;
 
 const element = (id) => document.getElementById(id);
+const screen = new Screen(element);
 const statistics = new Statistics(element("statistics"));
 let token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
-let camera = null;
-let sessions = [];
-
-function say(text, problem = false) {
-  element("status").textContent = text;
-  element("status").classList.toggle("problem", problem);
-}
+let helpers = [];
+let devices = null;
+let sending = null;
+let watching = null;
 
 async function send() {
-  camera = await openCamera(element("camera").value, element("size").value);
-  element("self").srcObject = camera;
-  await listCameras(element("camera")); // now with their names
-  const session = open("whip");
-  const [track] = camera.getVideoTracks();
-  track.contentHint = "motion";
-  const { sender } = session.peer.addTransceiver(track, { direction: "sendonly", streams: [camera] });
-  await keepSize(sender, MAX_BITRATE);
+  devices = await openDevices(element("camera").value, element("microphone").value, element("size").value);
+  screen.showSelf(devices);
+  await listDevices(element("camera"), element("microphone")); // now with their names
+  const session = (sending = make("whip"));
+  for (const track of devices.getTracks()) {
+    track.contentHint = track.kind === "video" ? "motion" : "music";
+    const { sender } = session.peer.addTransceiver(track, { direction: "sendonly", streams: [devices] });
+    if (track.kind === "video") await keepSize(sender, MAX_BITRATE);
+  }
   await session.open();
 }
 
 async function watch() {
-  const session = open("whep");
+  const session = (watching = make("whep"));
+  const stream = new MediaStream();
+  session.peer.addEventListener("track", ({ track }) => {
+    stream.addTrack(track);
+    screen.showResult(stream, element("listen").checked);
+  });
   const { receiver } = session.peer.addTransceiver("video", { direction: "recvonly" });
   if ("jitterBufferTarget" in receiver) receiver.jitterBufferTarget = 0;
-  session.peer.addEventListener("track", ({ track }) => {
-    element("result").srcObject = new MediaStream([track]);
-  });
+  // Only for who listens: the browser holds pictures back until their sound is ready to be heard.
+  if (element("listen").checked) session.peer.addTransceiver("audio", { direction: "recvonly" });
   await session.open();
 }
 
-function open(path) {
-  const session = new Session(path, token);
-  session.peer.addEventListener("connectionstatechange", () => {
-    const state = session.peer.connectionState;
-    say(state === "connected" ? "Connected" : `Connection ${state}`, state === "failed");
-  });
-  sessions.push(session);
+function make(path) {
+  const session = new Session(path, token, helpers);
+  session.peer.addEventListener("connectionstatechange", () => note(session));
   return session;
 }
 
-async function start(...steps) {
-  element("start").disabled = element("watch").disabled = true;
-  element("stop").disabled = false;
-  say("Connecting");
-  if (element("token").value) token = element("token").value;
-  try {
-    for (const step of steps) await step();
-    statistics.start(sessions.map((session) => session.peer));
-  } catch (error) {
-    await stop();
-    say(error.message, true);
-    element("token-label").hidden = false;
+function note(session) {
+  if (session !== sending && session !== watching) return;
+  const states = sessions().map(({ peer }) => peer.connectionState);
+  if (states.includes("failed") || states.includes("closed")) {
+    finish("The connection is lost. LiveFusion may have ended, or somebody else sends now.");
+  } else if (states.includes("disconnected")) {
+    screen.say("The connection is interrupted; waiting", { problem: true });
+  } else if (states.every((state) => state === "connected")) {
+    screen.say("Connected", { live: true });
   }
 }
 
-async function stop() {
+function sessions() {
+  return [sending, watching].filter((session) => session !== null);
+}
+
+async function start(...steps) {
+  screen.begin();
+  if (element("token").value) token = element("token").value;
+  try {
+    helpers = await iceServers(token);
+    for (const step of steps) await step();
+    statistics.start(sessions().map((session) => session.peer));
+  } catch (error) {
+    screen.askToken(/token/i.test(error.message));
+    await finish(error.message);
+  }
+}
+
+async function finish(problem = "") {
   statistics.stop();
-  const closing = sessions;
-  sessions = [];
-  camera?.getTracks().forEach((track) => track.stop());
-  camera = null;
-  for (const id of ["self", "result"]) element(id).srcObject = null;
-  element("start").disabled = element("watch").disabled = false;
-  element("stop").disabled = true;
-  say("Stopped");
+  const closing = sessions();
+  sending = watching = null;
+  devices?.getTracks().forEach((track) => track.stop());
+  devices = null;
+  screen.end();
+  screen.say(problem || "Stopped", { problem: problem !== "" });
   await Promise.all(closing.map((session) => session.close()));
 }
 
-// The self view alone is mirrored: what is sent, and what others see, is not.
-element("mirror").addEventListener("change", ({ target }) => {
-  element("self").classList.toggle("mirrored", target.checked);
-});
+// Sound comes with a connection of its own making, so that who does not listen does not wait for it.
+async function listen() {
+  if (watching === null) return;
+  const before = watching;
+  watching = null;
+  await before.close();
+  try {
+    await watch();
+    statistics.start(sessions().map((session) => session.peer));
+  } catch (error) {
+    await finish(error.message);
+  }
+}
+
 element("controls").addEventListener("submit", (event) => {
   event.preventDefault();
   start(send, watch);
 });
 element("watch").addEventListener("click", () => start(watch));
-element("stop").addEventListener("click", stop);
-addEventListener("pagehide", stop);
-element("token-label").hidden = token !== "";
+element("stop").addEventListener("click", () => finish());
+element("listen").addEventListener("change", listen);
+addEventListener("pagehide", () => finish());
+screen.askToken(token === "");
 
 if (navigator.mediaDevices === undefined) {
-  say("This browser gives cameras only to https pages and to localhost", true);
-  element("start").disabled = true;
+  screen.say("Browsers give cameras only to pages by https and to localhost. You can watch here.", { problem: true });
+  screen.forbidSending();
 } else {
-  await listCameras(element("camera"));
+  const list = () => listDevices(element("camera"), element("microphone"));
+  navigator.mediaDevices.addEventListener("devicechange", list);
+  await list();
 }

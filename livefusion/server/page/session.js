@@ -7,22 +7,22 @@ export class Session {
   #token;
   #location = null;
 
-  constructor(path, token) {
+  constructor(path, token, iceServers) {
     this.#path = path;
     this.#token = token;
-    this.peer = new RTCPeerConnection();
+    this.peer = new RTCPeerConnection({ iceServers });
   }
 
   // Offers what the peer connection has; throws an Error whose message can be shown.
   async open() {
-    await this.peer.setLocalDescription(await this.peer.createOffer());
+    const offer = await this.peer.createOffer();
+    await this.peer.setLocalDescription({ type: "offer", sdp: inStereo(offer.sdp) });
     await gathered(this.peer);
-    const response = await fetch(this.#path, {
+    const response = await ask(this.#path, this.#token, {
       method: "POST",
-      headers: this.#headers({ "Content-Type": "application/sdp" }),
+      headers: { "Content-Type": "application/sdp" },
       body: this.peer.localDescription.sdp,
     });
-    if (response.status !== 201) throw new Error((await response.text()).trim());
     this.#location = response.headers.get("Location");
     await this.peer.setRemoteDescription({ type: "answer", sdp: await response.text() });
   }
@@ -33,12 +33,33 @@ export class Session {
     this.#location = null;
     if (location === null) return;
     // The page may be going away: keepalive lets the request outlive it.
-    await fetch(location, { method: "DELETE", headers: this.#headers({}), keepalive: true }).catch(() => {});
+    await ask(location, this.#token, { method: "DELETE", keepalive: true }).catch(() => {});
   }
+}
 
-  #headers(more) {
-    return { Authorization: `Bearer ${this.#token}`, ...more };
+export async function iceServers(token) {
+  return (await ask("api/ice", token, {})).json();
+}
+
+async function ask(path, token, request) {
+  const headers = { Authorization: `Bearer ${token}`, ...request.headers };
+  let response;
+  try {
+    response = await fetch(path, { ...request, headers });
+  } catch {
+    throw new Error("LiveFusion does not answer. Is it still running?");
   }
+  if (!response.ok) throw new Error(sentence((await response.text()).trim() || `LiveFusion refuses (${response.status})`));
+  return response;
+}
+
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}
+
+// Browsers decode Opus in mono unless their own description says that they want both sides.
+function inStereo(sdp) {
+  return sdp.replace(/^(a=fmtp:\d+ .*useinbandfec=1)(?!.*stereo=1)/gm, "$1;stereo=1;sprop-stereo=1");
 }
 
 // Waits for candidates, but not long: a server that cannot be reached shall not hold the others up.

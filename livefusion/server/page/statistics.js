@@ -25,12 +25,13 @@ export class Statistics {
   async #update(peers) {
     const rows = [];
     for (const peer of peers) {
-      for (const report of (await peer.getStats()).values()) rows.push(...this.#rowsOf(report));
+      const reports = await peer.getStats();
+      for (const report of reports.values()) rows.push(...this.#rowsOf(report, reports));
     }
     this.#body.replaceChildren(...rows.map(([name, value]) => rowOf(name, value)));
   }
 
-  #rowsOf(report) {
+  #rowsOf(report, reports) {
     if (report.kind === "video" && report.type === "outbound-rtp") {
       return [
         ["Sent", pictureOf(report)],
@@ -47,17 +48,28 @@ export class Statistics {
         ["Held by the browser, ms", perPicture(report.jitterBufferDelay, report.jitterBufferEmittedCount)],
       ];
     }
-    if (report.type === "candidate-pair" && report.nominated) {
-      return [["Round trip on the wire, ms", milliseconds(report.currentRoundTripTime)]];
+    if (report.kind === "audio" && report.type === "inbound-rtp") {
+      return [
+        ["Sound received, kbit/s", this.#rate(report.id, report.bytesReceived, report.timestamp, 1000)],
+        ["Sound held by the browser, ms", perPicture(report.jitterBufferDelay, report.jitterBufferEmittedCount)],
+      ];
+    }
+    if (report.kind === "audio" && report.type === "outbound-rtp") {
+      return [["Sound sent, kbit/s", this.#rate(report.id, report.bytesSent, report.timestamp, 1000)]];
+    }
+    if (report.type === "transport") {
+      const pair = reports.get(report.selectedCandidatePairId);
+      return pair ? [["Round trip on the wire, ms", milliseconds(pair.currentRoundTripTime)]] : [];
     }
     return [];
   }
 
-  #rate(id, bytes, timestamp) {
+  #rate(id, bytes, timestamp, unit = 1_000_000) {
     const before = this.#before.get(id);
     this.#before.set(id, { bytes, timestamp });
     if (before === undefined || timestamp <= before.timestamp) return "–";
-    return (((bytes - before.bytes) * 8) / (timestamp - before.timestamp) / 1000).toFixed(2);
+    const rate = ((bytes - before.bytes) * 8000) / (timestamp - before.timestamp) / unit;
+    return rate.toFixed(unit < 1_000_000 ? 0 : 2);
   }
 }
 
