@@ -77,8 +77,11 @@ class OcclusionMeasure:
         if not swapped:
             self._covered += 1
             return
-        kept = alpha_in(_whole(picture), pasted) < _HALF
-        iou = kept_iou(self._rehearsal.alphas[seq] >= _HALF, occluder >= _HALF, kept)
+        whole = _whole(picture)
+        kept = alpha_in(whole, pasted) < _HALF
+        # An occluder moves the landmarks too: where the mesh itself no longer reaches, nothing was kept.
+        reach = alpha_in(whole, tuple(patch.uncut for patch in pasted)) >= _HALF
+        iou = kept_iou(reach & (self._rehearsal.alphas[seq] >= _HALF), occluder >= _HALF, kept)
         if iou is not None:
             self._ious.append(iou)
 

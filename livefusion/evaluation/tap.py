@@ -19,7 +19,7 @@ from livefusion.media.formats import AudioFeed, InputFormat
 from livefusion.media.host import HostPictures
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.ops.reference.paste import opacity_table
-from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA, BLUR_REGION
+from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA, BLUR_REGION, OCCLUDE
 from livefusion.pipeline.ends import PictureSource
 from livefusion.runtime.stage import StageContext
 
@@ -31,10 +31,19 @@ _PATIENCE_S = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pasted:
-    """A new face as it was blended: ``alpha`` (region.height, region.width), 255 where it replaces all."""
+    """A new face as it was blended: ``alpha`` (region.height, region.width), 255 where it replaces all.
+
+    ``reach`` is the alpha before what is in front of the face was cut out of it; None if nothing was.
+    """
 
     region: Region
     alpha: Alpha
+    reach: Alpha | None = None
+
+    @property
+    def uncut(self) -> "Pasted":
+        """The new face as if nothing were before it."""
+        return self if self.reach is None else Pasted(self.region, self.reach)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,13 +68,22 @@ class PasteTap(CpuDevice):
         super().__init__()
         self._pasted: dict[int, list[Pasted]] = {}
         self._covered: dict[int, list[Region]] = {}
+        self._uncut: tuple[int, Alpha] | None = None
 
     def launch(self, operator: Operator, arguments: Mapping[str, Any], stream: Stream) -> None:
         """Run the operator now; keep the alpha of a patch as it is blended."""
-        if operator.name in {BLEND_MATCHED.name, BLEND_YUVA.name}:
+        if operator.name == OCCLUDE.name:
+            patch = arguments["patch"]
+            self._uncut = (_place(patch), patch[..., 3].copy())
+        elif operator.name in {BLEND_MATCHED.name, BLEND_YUVA.name}:
             patch = arguments["patch"]
             region = Region(arguments["x"], arguments["y"], patch.shape[1], patch.shape[0])
-            pasted = Pasted(region, opacity_table(arguments.get("opacity", 1.0))[patch[..., 3]])
+            opacity = opacity_table(arguments.get("opacity", 1.0))
+            reach, self._uncut = self._uncut, None
+            same = reach is not None and (reach[0], reach[1].shape) == (_place(patch), patch.shape[:2])
+            pasted = Pasted(
+                region, opacity[patch[..., 3]], opacity[reach[1]] if reach is not None and same else None
+            )
             self._pasted.setdefault(_place(arguments["luma"]), []).append(pasted)
         elif operator.name == BLUR_REGION.name:
             region = Region(*(arguments[name] for name in ("x", "y", "width", "height")))
@@ -203,5 +221,5 @@ class PairSink:
             return
 
 
-def _place(luma: Any) -> int:
-    return int(luma.__array_interface__["data"][0])
+def _place(plane: Any) -> int:
+    return int(plane.__array_interface__["data"][0])

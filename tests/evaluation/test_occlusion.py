@@ -60,8 +60,9 @@ def test_what_hangs_on_the_head_moves_with_it(kind: str) -> None:
     np.testing.assert_array_equal(moved[:, 20:], still[:, :-20])
 
 
-def _pasted(alpha: np.ndarray) -> tuple[Pasted, ...]:
-    return (Pasted(Region(0, 0, SIDE, SIDE), alpha.astype(np.uint8)),)
+def _pasted(alpha: np.ndarray, reach: np.ndarray | None = None) -> tuple[Pasted, ...]:
+    uncut = None if reach is None else reach.astype(np.uint8)
+    return (Pasted(Region(0, 0, SIDE, SIDE), alpha.astype(np.uint8), uncut),)
 
 
 def _measured(swap_knows: bool) -> OcclusionMeasure:
@@ -73,8 +74,21 @@ def _measured(swap_knows: bool) -> OcclusionMeasure:
         drawn = measure.draw(seq, flat())
         assert drawn is not None
         occluder = cover("glasses", flat(), face(), seq).alpha
-        measure.add(seq, drawn, _pasted(255 - occluder if swap_knows else whole), swapped=True)
+        measure.add(seq, drawn, _pasted(255 - occluder if swap_knows else whole, whole), swapped=True)
     return measure
+
+
+def test_a_mesh_that_moved_is_no_error_of_what_was_kept() -> None:
+    rehearsal, whole = Rehearsal(1), np.full((SIDE, SIDE), 255, np.uint8)
+    measure = OcclusionMeasure("glasses", rehearsal)
+    rehearsal.note(0, face(), _pasted(whole), flat())
+    drawn, occluder = measure.draw(0, flat()), cover("glasses", flat(), face(), 0).alpha
+    assert drawn is not None
+    reach = whole.copy()
+    reach[: SIDE // 8] = 0
+    cut = np.minimum(reach, 255 - occluder)
+    measure.add(0, drawn, _pasted(cut, reach), swapped=True)
+    assert measure.figures()["glasses"].mean == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(("swap_knows", "iou"), [(True, 1.0), (False, 0.0)])
