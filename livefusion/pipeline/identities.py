@@ -26,13 +26,19 @@ from livefusion.provenance.consent import ConsentRecord, consent_from_text, writ
 from livefusion.provenance.store import IdentityStore
 from livefusion.swap.intake import Advice, Intake, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
-from livefusion.swap.mesh.identity import ExpressionPhotos, bake_identity
+from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT
+from livefusion.swap.mesh.coverage import skin_coverage
+from livefusion.swap.mesh.identity import EXPRESSION_SIDE, ExpressionPhotos, bake_identity
 from livefusion.swap.painted import painted_identity
 from livefusion.swap.persona import PersonaLibrary
 from livefusion.swap.template import is_template
 
 FILE_VERSION = 2
+LEAST_COVERAGE = 0.5
+"""A face with more holes than that hides nobody, and every picture with it would count as unaltered."""
+EMBEDDING_SIZE = 128
 _EXPRESSION, _STRENGTH = "expression_", "strength_"
+_DELTA_SHAPE = (EXPRESSION_SIDE, EXPRESSION_SIDE, 3)
 
 
 class IdentityLibrary:
@@ -119,7 +125,7 @@ class IdentityLibrary:
         mean = np.mean(gathered.faces, axis=0)
         if len(gathered.photos) > 1:
             self._tell(f"making one face of {len(gathered.photos)} pictures")
-        return bake_identity(
+        identity = bake_identity(
             gathered.photos,
             id=name,
             label=name,
@@ -127,6 +133,13 @@ class IdentityLibrary:
             consent=consent.as_report(),
             expressions=gathered.expressions,
         )
+        if identity.coverage < LEAST_COVERAGE:
+            raise IdentityError(
+                f"only {identity.coverage:.0%} of the face shows in {files[0].name}"
+                f"{' and the others' if len(files) > 1 else ''}",
+                "use a photo without hair, hands or anything else before the face",
+            )
+        return identity
 
     def _take_video(self, path: Path, finder: PhotoFaces, gathered: "_Gathered") -> None:
         from livefusion.pipeline.enrolment import enrol
@@ -228,25 +241,35 @@ def _read(path: Path, consent: ConsentRecord) -> Identity:
         version = int(arrays.get("version", np.array(1)))
         if version > FILE_VERSION:
             raise IdentityError(f"the identity at {path} is of a newer LiveFusion", "update livefusion")
+        texture = _array(arrays["texture"], np.uint8, (TEXTURE_SIZE, TEXTURE_SIZE, 4))
+        embedding = arrays.get("embedding")
         return Identity(
             id=path.parent.name,
             label=str(arrays["label"]),
-            texture=arrays["texture"],
-            shape=arrays["shape"],
-            embedding=arrays.get("embedding"),
+            texture=texture,
+            shape=_array(arrays["shape"], np.float32, (VERTEX_COUNT, 3)),
+            embedding=None if embedding is None else _array(embedding, np.float32, (EMBEDDING_SIZE,)),
             consent=consent.as_report(),
+            coverage=skin_coverage(texture[..., 3]),
             expressions=_expressions(arrays),
             views=int(arrays.get("views", np.array(0))),
             seen=float(arrays.get("seen", np.array(0))),
         )
-    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error
+
+
+def _array(values: npt.NDArray[Any], kind: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """The array as it is; ``ValueError`` if it is of another kind or shape, or not finite."""
+    if values.dtype != kind or values.shape != shape or not np.isfinite(values).all():
+        raise ValueError(f"{values.dtype} {values.shape} in place of {kind.__name__} {shape}")
+    return values
 
 
 def _expressions(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Expression]:
     found = {}
     for key in (key for key in arrays if key.startswith(_EXPRESSION)):
         name = key.removeprefix(_EXPRESSION)
-        rest, full = arrays[f"{_STRENGTH}{name}"].tolist()
-        found[name] = Expression(arrays[key], full, rest)
+        rest, full = _array(arrays[f"{_STRENGTH}{name}"], np.float32, (2,)).tolist()
+        found[name] = Expression(_array(arrays[key], np.int8, _DELTA_SHAPE), full, rest)
     return found

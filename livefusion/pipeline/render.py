@@ -17,6 +17,7 @@ from livefusion.pipeline.slate import SlateShelf
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
+from livefusion.swap.mesh.coverage import bared
 
 LEAST_OPACITY = 0.5
 """A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
@@ -36,8 +37,11 @@ class RenderPlan:
 
     @property
     def hiding(self) -> float:
-        """How much of a face is hidden by the new one, in [0, 1]: paint lets the rest show."""
-        return self.swap.opacity * self.identity.coverage
+        """How much of a face is hidden by the new one, in [0, 1]: its holes, and lips and lids that are left
+        to the performer, let the rest show."""
+        swap = self.swap
+        bare = bared(swap.mouth, swap.eyes) if min(swap.mouth, swap.eyes) < 1 else 0.0
+        return swap.opacity * max(self.identity.coverage - bare, 0.0)
 
     @property
     def most_kept(self) -> float:
@@ -45,8 +49,8 @@ class RenderPlan:
 
         So much that even if nothing at all was there, what is drawn hides as much as ``LEAST_OPACITY`` asks.
         """
-        opacity = self.swap.opacity
-        return 1 - LEAST_OPACITY / opacity if opacity > LEAST_OPACITY else 0.0
+        hiding = self.hiding
+        return 1 - LEAST_OPACITY / hiding if hiding > LEAST_OPACITY else 0.0
 
 
 class RenderStage:
@@ -156,8 +160,8 @@ class RenderStage:
         return RenderedFrame(rendered, outcome)
 
 
-def _outcome(seen: list[FaceTrack], item: AnalysedFrame, covered: Covered, opacity: float) -> Outcome:
-    if not covered.hidden or (seen and opacity < LEAST_OPACITY):
+def _outcome(seen: list[FaceTrack], item: AnalysedFrame, covered: Covered, hiding: float) -> Outcome:
+    if not covered.hidden or (seen and hiding < LEAST_OPACITY):
         return Outcome.RAW
     if len(seen) < len(item.tracks):
         return Outcome.SAFE

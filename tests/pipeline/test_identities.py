@@ -1,5 +1,6 @@
 """Whose face is put on: personas, stored identities, photos."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -11,11 +12,16 @@ from livefusion.core.errors import IdentityError, InputError
 from livefusion.inference.registry import ModelRegistry
 from livefusion.media.paint import save_marked
 from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.photo_check import check_photos
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.store import IdentityStore
+from livefusion.swap.mesh.mask import face_mask
+from livefusion.swap.mesh.person import PersonFinder
 from livefusion.swap.template import draw_template
 
 pytestmark = pytest.mark.media
+
+Damages = dict[str, Callable[[np.ndarray], np.ndarray] | None]
 
 PHOTO = ModelRegistry.load().folder / "performer" / "first.webp"
 
@@ -83,6 +89,85 @@ def test_a_damaged_identity_is_told_in_one_line(library: IdentityLibrary, tmp_pa
         with pytest.raises(IdentityError, match="damaged") as caught:
             library.load("ana")
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "damage"),
+    [
+        ("texture", lambda texture: texture[:512]),
+        ("texture", lambda texture: texture.astype(np.float32)),
+        ("shape", lambda shape: shape[:400]),
+        ("shape", lambda shape: shape * np.float32(np.nan)),
+        ("embedding", lambda embedding: embedding[:64]),
+        ("version", lambda version: np.stack([version, version])),
+        ("expression_smile", lambda _none: np.zeros((512, 512, 3), np.int8)),
+    ],
+)
+def test_an_identity_of_another_form_is_damaged(
+    library: IdentityLibrary, tmp_path: Path, part: str, damage: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    write_face(library, tmp_path, {part: damage})
+    with pytest.raises(IdentityError, match="damaged"):
+        library.load("ana")
+
+
+def test_an_identity_of_the_first_version_is_read(library: IdentityLibrary, tmp_path: Path) -> None:
+    dropped: Damages = dict.fromkeys(("version", "views", "seen"))
+    write_face(library, tmp_path, dropped)
+    found = library.load("ana")
+    assert (found.views, found.seen, dict(found.expressions)) == (0, 0.0, {})
+
+
+@pytest.mark.parametrize(("kept", "coverage"), [(1.0, 1.0), (0.25, 0.25)])
+def test_what_the_holes_of_a_stored_face_show_is_known(
+    library: IdentityLibrary, tmp_path: Path, kept: float, coverage: float
+) -> None:
+    def thin(texture: np.ndarray) -> np.ndarray:
+        alpha = np.round(face_mask() * 255 * kept).astype(np.uint8)
+        return np.dstack([texture[..., :3], alpha])
+
+    write_face(library, tmp_path, {"texture": thin})
+    assert library.load("ana").coverage == pytest.approx(coverage, abs=0.01)
+
+
+def write_face(library: IdentityLibrary, folder: Path, damages: Damages) -> None:
+    """An identity ana whose file has the named arrays changed, or left out."""
+    persona = library.load("")
+    library._store.create("ana", consent())
+    arrays = {
+        "version": np.array(2),
+        "label": np.array("ana"),
+        "texture": persona.texture,
+        "shape": persona.shape,
+        "embedding": persona.embedding,
+        "views": np.array(1),
+        "seen": np.array(0.5, np.float32),
+    }
+    for name, damage in damages.items():
+        arrays |= {name: damage(arrays.get(name)) if damage else None}
+    np.savez(
+        folder / "identities" / "ana" / "identity.npz",
+        **{name: array for name, array in arrays.items() if array is not None},
+    )
+
+
+def test_a_photo_that_shows_too_little_of_the_face_is_refused(
+    library: IdentityLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PersonFinder, "share", lambda _finder, _photo: np.full((1024, 1024), 0.3, np.float32))
+    with pytest.raises(IdentityError, match="of the face shows in first"):
+        library.add("ana", [PHOTO], consent())
+    assert "ana" not in library.names()
+
+
+def test_a_file_that_is_no_photo_loses_none_of_the_others(tmp_path: Path) -> None:
+    text, film = tmp_path / "text.jpg", tmp_path / "film.mp4"
+    text.write_text("no photo")
+    film.write_bytes(b"")
+    checked = check_photos([text, PHOTO, film])
+    assert checked[0].path == PHOTO
+    assert checked[0].usable
+    assert ["not an image" in checked[1].refusal, "is a video" in checked[2].refusal] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A frame whose faces have something in front: what is kept, what is drawn, what goes first in a hurry."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,7 @@ from livefusion.pipeline.render import LEAST_OPACITY, RUNGS, RenderPlan, RenderS
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.stage import StageContext
+from livefusion.swap.mesh.coverage import bared
 from livefusion.testing.clock import ScriptedClock
 from livefusion.testing.occluder import GREEN, GreenScreen
 
@@ -116,10 +118,31 @@ def test_settings_decide(
 
 
 @pytest.mark.parametrize("opacity", [0.0, 0.3, 0.5, 0.6, 0.8, 1.0])
-def test_what_is_drawn_hides_enough_whatever_the_network_says(identity: Identity, opacity: float) -> None:
-    plan = RenderPlan(identity, SwapSettings(opacity=opacity), SafetySettings())
+@pytest.mark.parametrize("coverage", [0.0, 0.4, 0.6, 0.9, 1.0])
+@pytest.mark.parametrize(("mouth", "eyes"), [(1, 1), (0, 1), (1, 0), (0, 0), (0.5, 0.5)])
+def test_what_is_drawn_hides_enough_whatever_the_network_says(
+    identity: Identity, opacity: float, coverage: float, mouth: float, eyes: float
+) -> None:
+    swap = SwapSettings(opacity=opacity, mouth=mouth, eyes=eyes)
+    plan = RenderPlan(replace(identity, coverage=coverage), swap, SafetySettings())
+    hides = opacity * max(coverage - bared(mouth, eyes), 0)
+    assert plan.hiding == pytest.approx(hides)
     assert 0 <= plan.most_kept <= 1
-    assert opacity * (1 - plan.most_kept) >= min(opacity, LEAST_OPACITY) - 1e-9
+    assert hides * (1 - plan.most_kept) >= min(hides, LEAST_OPACITY) - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("swap", "outcome"),
+    [
+        ({"opacity": 0.55}, Outcome.SWAPPED),
+        ({"opacity": 0.55, "mouth": 0.0, "eyes": 0.0}, Outcome.RAW),
+        ({"mouth": 0.0, "eyes": 0.0}, Outcome.SWAPPED),
+    ],
+)
+def test_lips_and_lids_that_are_left_bare_count(
+    make_frame: FrameMaker, identity: Identity, swap: dict[str, float], outcome: Outcome
+) -> None:
+    assert Rig(make_frame, identity, **swap)(face()).outcome is outcome
 
 
 def test_a_face_that_seems_to_be_all_covered_is_drawn_over(rig: Rig) -> None:

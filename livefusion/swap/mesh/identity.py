@@ -13,12 +13,14 @@ from livefusion.swap.mesh.bake import Rgb, SourcePhoto, View
 from livefusion.swap.mesh.blur import low_pass
 from livefusion.swap.mesh.canonical import RIGID, Floats
 from livefusion.swap.mesh.clean import PhotoCleaner
+from livefusion.swap.mesh.coverage import skin_coverage
 from livefusion.swap.mesh.mask import smoothstep
 from livefusion.swap.mesh.merge import merge, seen_share
 from livefusion.swap.mesh.shape import fit_pose
 
 _SHAPE_ROUNDS = 3
-_EXPRESSION_SIDE = 512
+EXPRESSION_SIDE = 512
+"""Side of what an expression changes, in texels."""
 # Pores stay those of the neutral face: what an expression changes is broader than this many texels.
 _FOLD_BLUR = 2.5
 # Differences in RGB up to this are noise of the camera and of the landmarks.
@@ -54,13 +56,15 @@ def bake_identity(
     views = [cleaner.view(photo) for photo in photos]
     rgb = merge(views)
     alpha = cleaner.alpha(rgb, photos)
+    opaque = np.round(alpha * 255).astype(np.uint8)
     return Identity(
         id,
         label,
-        np.dstack([rgb, np.round(alpha * 255).astype(np.uint8)]),
+        np.dstack([rgb, opaque]),
         mean_shape([view.shape for view in views]),
         embedding,
         consent,
+        coverage=skin_coverage(opaque),
         expressions={
             name: Expression(_change(cleaner, rgb, alpha, shown.photos), shown.strength, shown.rest)
             for name, shown in (expressions or {}).items()
@@ -92,7 +96,7 @@ def _change(
     skin += ((neutral - skin) * weight).sum(axis=(0, 1)) / (weight.sum() + np.float32(1e-6))
     change = low_pass(skin - neutral, _FOLD_BLUR)
     change = np.sign(change) * np.maximum(np.abs(change) - np.float32(_NOISE), 0) * weight
-    side = (_EXPRESSION_SIDE, _EXPRESSION_SIDE)
+    side = (EXPRESSION_SIDE, EXPRESSION_SIDE)
     small = cv2.resize(change, side, interpolation=cv2.INTER_AREA)
     return np.asarray(np.clip(np.round(small), -127, 127), np.int8)
 
