@@ -37,13 +37,14 @@ def check(arguments: argparse.Namespace, photos: Sequence[Path], console: Consol
     from livefusion.pipeline.photo_check import check_photos
 
     checked = check_photos(photos)
-    if arguments.json is not None:
-        write_json(arguments.json, _document(checked), console)
     usable = any(each.usable for each in checked)
-    if not usable and len(checked) == 1:
-        raise IdentityError(*_split(checked[0].refusal))
-    if str(arguments.json) != "-":
+    alone = not usable and len(checked) == 1
+    if not alone and str(arguments.json) != "-":
         console.result(_report(checked))
+    if arguments.json is not None:  # after the report: a file that cannot be written must not lose it
+        write_json(arguments.json, _document(checked), console)
+    if alone:
+        raise IdentityError(*_split(checked[0].refusal))
     if not usable:
         raise IdentityError(f"none of {len(checked)} photos can be used", "what is wrong with each is above")
     return 0

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.blend.occlusion_crop import crop_of
-from livefusion.core.errors import IdentityError
+from livefusion.core.errors import IdentityError, InputError
 from livefusion.core.face import Landmarks
 from livefusion.faces.photo import PhotoFaces
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
-from livefusion.media.photo import load_photo
+from livefusion.media.photo import is_video, load_photo
 from livefusion.swap.intake import Intake, PhotoScore
 
 _CROP = 128
@@ -70,7 +70,7 @@ def photo_intake() -> Intake:
 def check_photos(paths: Sequence[Path]) -> list[CheckedPhoto]:
     """Each photo with its score, best first, then those that cannot be used.
 
-    ``InputError`` if a file cannot be read as a photo; ``ModelError`` if a network is missing.
+    ``ModelError`` if a network is missing.
     """
     checked = list(_check(paths))
     return sorted(checked, key=lambda each: (not each.usable, -each.score.overall if each.score else 0))
@@ -79,11 +79,17 @@ def check_photos(paths: Sequence[Path]) -> list[CheckedPhoto]:
 def _check(paths: Sequence[Path]) -> Iterator[CheckedPhoto]:
     finder, intake = PhotoFaces.from_registry(), photo_intake()
     for path in paths:
-        rgb = load_photo(path)
         try:
-            score = intake.score(path.name, rgb, finder.find(rgb))
-        except IdentityError as error:
+            score = _score(path, finder, intake)
+        except (IdentityError, InputError) as error:  # told with the others: one bad file of many loses none
             yield CheckedPhoto(path, None, str(error))
             continue
         fatal = score.refusal
         yield CheckedPhoto(path, score, f"{fatal.problem}: {fatal.remedy}" if fatal else "")
+
+
+def _score(path: Path, finder: PhotoFaces, intake: Intake) -> PhotoScore:
+    if is_video(path):
+        raise InputError(f"{path} is a video", "photos have scores; give videos to `livefusion identity add`")
+    rgb = load_photo(path)
+    return intake.score(path.name, rgb, finder.find(rgb))

@@ -82,3 +82,13 @@ def test_what_cannot_be_used_is_one_line(
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["identity", "check", "nowhere.jpg"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_report_is_there_if_the_json_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _pretend(monkeypatch, _photo("a.jpg", 90), NO_FACE)
+    assert main(["identity", "check", "a.jpg", "tree.jpg", "--json", str(tmp_path / "no" / "all.json")]) == 2
+    said = capsys.readouterr()
+    assert "a.jpg: good as it is" in said.out
+    assert said.err.count("\n") == 1
