@@ -28,10 +28,10 @@ from livefusion.ops.registry import NV12_WARP_NORM, OCCLUDE, OCCLUSION_TRACK
 
 MOST_TRACKS = 16
 """State is kept for so many tracks; the one that was looked at least recently makes room."""
-RISE_S, FALL_S = 0.02, 0.06
+RISE_S, FALL_S = 0.02, 0.03
 """Time constants: what comes before a face must be there at once; where it leaves, the real face shows for as
 long as that is not noticed."""
-BAND = 0.12
+BAND = 0.06
 """Changes of the network's answer up to this are flicker."""
 LONGEST_GAP_S = 0.5
 """A track that was not looked at for longer begins afresh."""
