@@ -30,6 +30,7 @@ SCENARIOS = {
     "device": "the graph on a device that runs work late and disordered, without each of its waits in turn",
     "traffic": "bytes moved in the memory of a GPU for a 1080p frame (only when named; needs a C++ compiler)",
     "host": "time of our own code for a frame, kernels and networks replaced by nothing",
+    "webrtc": "from a browser's camera through the graph and back (only when named; needs Chromium)",
     "faults": "stages that raise, stall and return late; panic",
     "soak": "memory over ten minutes (only when named)",
 }
@@ -37,13 +38,14 @@ WORDS = {
     "residence": "milliseconds from the capture of a frame until an output is handed it",
     "with encoding": "the same until the output has written it",
     "p50, p95, p99": "half, 95 and 99 of 100 frames took no longer",
+    "round trip": "from the browser's camera to its screen, by a number in the picture; neither is in it",
     "null stages": "stages that do nothing: what is left is the cost of threads and hand-overs",
     "slope": "how much the delay grows in a minute; of runs under 30 s it is not judged",
     "covered, raw": "frames with a blurred face, and frames that show the real one",
     "waits left out": "ordering that was taken away on purpose: each time the pictures or a race must tell",
     "cosine": "how alike two faces are to a recognition network, 1 is the same picture",
 }
-DEFAULT = tuple(name for name in SCENARIOS if name not in {"soak", "traffic"})
+DEFAULT = tuple(name for name in SCENARIOS if name not in {"soak", "traffic", "webrtc"})
 
 
 def parser() -> CommandParser:
@@ -57,7 +59,7 @@ def parser() -> CommandParser:
         "livefusion bench live --seconds 20 --json figures.json",
     )
     made.add_argument(
-        "scenarios", metavar="SCENARIO", nargs="*", help="which; left out, all but the last and traffic"
+        "scenarios", metavar="SCENARIO", nargs="*", help="which; left out, all but those to be named"
     )
     made.add_argument("--seconds", type=float, default=60.0, help="length of each live run (60)")
     made.add_argument("--faults", type=int, default=1000, help="faults to inject in all (1000)")

@@ -1,0 +1,143 @@
+"""The way of a picture from a browser through the graph and back, by a number burnt into it.
+
+The round trip holds the browser's encoder and decoder; camera and screen are not in it. What the server adds
+is the graph's own delay: from the first packet of a picture to its hand-over to the encoder.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import livefusion.testing
+from livefusion.cli.bench.figure import Figure
+from livefusion.cli.bench.options import BenchOptions
+from livefusion.core.errors import MachineError
+from livefusion.core.geometry import Size
+from livefusion.core.settings import Pace, Settings, WebSettings
+from livefusion.core.timing import SystemClock
+from livefusion.devices.cpu import CpuDevice
+from livefusion.media.sources.performer import PerformerSource
+from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.runtime.stage import StageContext
+from livefusion.server.door import open_door
+from livefusion.testing.browser import Browser
+from livefusion.testing.webrtc import burn_number
+
+SCENARIO = "webrtc"
+FPS = 30
+_PICTURES = 150
+_SETTLE_SECONDS = 5.0
+_SCRIPT = Path(livefusion.testing.__file__).with_name("round_trip.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A camera's picture with a face of so many pixels, or none, and the bars in ms."""
+
+    size: Size
+    face: int
+    p50: str
+    p95: str
+
+    @property
+    def name(self) -> str:
+        """For example ``1280x720, face 300``."""
+        return f"{self.size}, {f'face {self.face}' if self.face else 'no face'}"
+
+
+CASES = (
+    Case(Size(1280, 720), 300, "≤ 40", "≤ 60"),
+    Case(Size(1280, 720), 0, "≤ 20", "≤ 30"),
+    Case(Size(640, 360), 0, "", "≤ 25"),
+)
+
+
+def measure(options: BenchOptions) -> list[Figure]:
+    """Run every case in turn. ``MachineError`` if there is no Chromium, ``DriverError`` without the extra."""
+    return [figure for case in CASES for figure in _measure_case(case, options)]
+
+
+def write_camera(path: Path, size: Size, face: int, pictures: int = _PICTURES) -> None:
+    """A camera's file of numbered pictures of the performer with a face of so many pixels; 0 for none."""
+    uri = f"performer:?size={size}&fps={FPS}" + (f"&face={face}" if face else "")
+    source = PerformerSource(uri, CpuDevice(), pace=Pace.FAST)
+    source.open(StageContext("camera", SystemClock()))
+    with path.open("wb") as file:
+        file.write(f"YUV4MPEG2 W{size.width} H{size.height} F{FPS}:1 Ip A1:1 C420jpeg\n".encode())
+        for number in range(pictures):
+            frame: Any = source.read()
+            luma, chroma = np.array(frame.buffer.luma), np.array(frame.buffer.chroma)
+            if not face:  # the backdrop alone, moved
+                luma = np.roll(np.tile(luma[:, : size.width // 8], (1, 8)), 4 * number, 1)
+                chroma = np.full_like(chroma, 128)
+            burn_number(luma, number)
+            planes = (luma, chroma[..., 0], chroma[..., 1])
+            file.write(b"FRAME\n" + b"".join(np.ascontiguousarray(plane).tobytes() for plane in planes))
+    source.close()
+
+
+def _measure_case(case: Case, options: BenchOptions) -> list[Figure]:
+    camera = options.folder / f"camera-{case.size}-{case.face}.y4m"
+    if not camera.exists():
+        options.note(f"drawing {camera.name}")
+        write_camera(camera, case.size, case.face)
+    options.note(f"running {case.name} for {options.seconds:g} s")
+    with open_door(WebSettings(port=0)) as door:
+        settings = Settings(input="webrtc:", output=("webrtc:",), size=str(case.size), device="cpu")
+        pipeline = Pipeline(settings, parts=Parts(exchange=door.exchange))
+        pipeline.start()
+        try:
+            with Browser(camera) as browser:
+                seen = _watch(browser, door.page, case.size, options.seconds)
+            report = pipeline.report()
+        finally:
+            pipeline.stop()
+    if not options.keep:
+        camera.unlink()
+    return figures_of(case, seen, report)
+
+
+def _watch(browser: Browser, page: str, size: Size, seconds: float) -> dict[str, Any]:
+    """Send and watch for so long; what the page's script noted."""
+    browser.go(page.replace("127.0.0.1", "localhost"))
+    browser.evaluate(f"document.getElementById('size').value = '{size}'")
+    browser.evaluate("document.getElementById('start').click()")
+    browser.wait_for("document.getElementById('result').videoWidth > 0", 120)
+    browser.evaluate(_SCRIPT.read_text(encoding="utf-8"))
+    time.sleep(_SETTLE_SECONDS)
+    browser.evaluate("trips.reset()")
+    time.sleep(seconds)
+    seen: dict[str, Any] = browser.evaluate("trips.report()")
+    return seen
+
+
+def figures_of(case: Case, seen: dict[str, Any], report: dict[str, Any]) -> list[Figure]:
+    """The rows of a case from what the page's script noted and the report of the run.
+
+    ``MachineError`` if no picture came back.
+    """
+    if not seen["times"]:
+        raise MachineError("no picture came back to the browser", "close other programs and measure again")
+    times = np.array(seen["times"])
+    other_sizes = sum(count for size, count in seen["sizes"].items() if size != str(case.size))
+    residence = report["latency_ms"]["residence"]
+    rows = [
+        ("round trip p50", np.percentile(times, 50), "ms", case.p50),
+        ("round trip p95", np.percentile(times, 95), "ms", case.p95),
+        ("round trip max", times.max(), "ms", ""),
+        ("pictures back", seen["fps"], "fps", "≥ 29"),
+        ("pictures sent", seen["sent"], "fps", ""),
+        ("of another size", other_sizes, "pictures", "= 0"),
+        ("longest gap", seen["gap"], "ms", ""),
+        ("out of order", seen["backwards"], "pictures", "= 0"),
+        ("unclear", seen["unclear"], "pictures", ""),
+        ("added by the server p50", residence["p50"], "ms", ""),
+        ("added by the server p95", residence["p95"], "ms", ""),
+        ("raw", report["frames"]["raw"], "frames", "= 0"),
+    ]
+    return [
+        Figure(SCENARIO, f"{case.name}: {name}", float(value), unit, bar) for name, value, unit, bar in rows
+    ]

@@ -1,0 +1,66 @@
+"""What ``livefusion bench webrtc`` makes of what a browser saw."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("aiohttp", reason="needs the extra webrtc")
+pytest.importorskip("aiortc", reason="needs the extra webrtc")
+
+from livefusion.cli.bench.main import DEFAULT, SCENARIOS
+from livefusion.cli.bench.webrtc import Case, figures_of, write_camera
+from livefusion.core.errors import MachineError
+from livefusion.core.geometry import Size
+from livefusion.testing.webrtc import read_number
+
+pytestmark = pytest.mark.unit
+
+CASE = Case(Size(640, 360), 0, "≤ 20", "≤ 30")
+REPORT = {"latency_ms": {"residence": {"p50": 4.0, "p95": 6.0}}, "frames": {"raw": 0}}
+SEEN = {
+    "times": [10.0] * 90 + [28.0] * 10,
+    "sizes": {"640x360": 100},
+    "fps": 29.9,
+    "sent": 30.0,
+    "gap": 60.0,
+    "backwards": 0,
+    "unclear": 0,
+}
+
+
+def test_it_is_run_only_when_named() -> None:
+    assert "webrtc" in SCENARIOS
+    assert "webrtc" not in DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("change", "missed"),
+    [
+        ({}, []),
+        ({"times": [35.0] * 100}, ["round trip p50", "round trip p95"]),
+        ({"fps": 20.0}, ["pictures back"]),
+        ({"sizes": {"640x360": 99, "480x270": 1}}, ["of another size"]),
+        ({"backwards": 1}, ["out of order"]),
+    ],
+)
+def test_each_bar_can_be_missed(change: dict[str, object], missed: list[str]) -> None:
+    figures = figures_of(CASE, {**SEEN, **change}, REPORT)
+    assert [figure.name.split(": ")[1] for figure in figures if figure.passed is False] == missed
+
+
+def test_nothing_is_no_figure() -> None:
+    with pytest.raises(MachineError, match="no picture"):
+        figures_of(CASE, {**SEEN, "times": []}, REPORT)
+
+
+@pytest.mark.parametrize("face", [0, 60])
+def test_a_cameras_file_has_numbered_pictures(tmp_path: Path, face: int) -> None:
+    path, size = tmp_path / "camera.y4m", Size(160, 96)
+    write_camera(path, size, face, pictures=3)
+    head, *pictures = path.read_bytes().split(b"FRAME\n")
+    assert head.startswith(b"YUV4MPEG2 W160 H96 F30:1")
+    for number, picture in enumerate(pictures):
+        assert len(picture) == size.width * size.height * 3 // 2
+        luma = np.frombuffer(picture, np.uint8)[: size.width * size.height].reshape(size.height, size.width)
+        assert read_number(luma) == number
