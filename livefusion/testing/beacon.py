@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.geometry import Size
+from livefusion.testing.media import flat_picture, luma_of
 
 RATE: Final = 48_000
 _BEEP_HZ = 1000
@@ -63,7 +64,7 @@ def _onsets(source: Any, most: int | None) -> tuple[Sequence[float], Sequence[fl
         streams = [container.streams.video[0], container.streams.audio[0]]
         for frame in container.decode(streams):
             if isinstance(frame, av.VideoFrame):
-                bright = float(np.frombuffer(frame.planes[0], np.uint8).mean()) > (_BRIGHT + _DARK) / 2
+                bright = float(luma_of(frame).mean()) > (_BRIGHT + _DARK) / 2
                 if bright and not lit:
                     flashes.append(_seconds(frame))
                 lit, pictures = bright, pictures + 1
@@ -93,9 +94,7 @@ def _seconds(frame: Any) -> float:
 
 def _picture(size: Size, index: int, fps: int, period: float) -> Any:
     lit = (index / fps) % period < _BEEP_SECONDS and index / fps >= period
-    picture = av.VideoFrame(size.width, size.height, "yuv420p")
-    for plane, value in zip(picture.planes, (_BRIGHT if lit else _DARK, 128, 128), strict=True):
-        np.frombuffer(plane, np.uint8)[:] = value
+    picture = flat_picture(size, "yuv420p", (_BRIGHT if lit else _DARK, 128, 128))
     picture.pts, picture.time_base = index, Fraction(1, fps)
     return picture
 
