@@ -121,7 +121,7 @@ LF_DEVICE void lf_note_missing(const LfDetail& a) {
     const float weaker = contrast * of_patch.fine / of_frame.fine;
     const float faded = fmax(0.0f, (weaker * weaker - 1) * (0.8f + of_patch.width));
     const float wider = fmax(0.0f, of_frame.width - of_patch.width);
-    const float blur = fmin(sqrt(wider * faded), a.softest * a.softest);
+    const float blur = fmin(sqrt(wider * fmin(wider, faded)), a.softest * a.softest);
     const float share = of_frame.fine / of_patch.fine;
     const float fine = fmax(0.0f, frame[4] - share * patch[4]);
     const float excess = fmax(0.0f, frame[5] - share * patch[5]) - a.sure * fine;

@@ -18,7 +18,7 @@ struct LfLight {
     float lowest_gain, highest_gain;
     float relight, rim;
     float rim_start, rim_end;  // blurred weight of a full and of an ended rim
-    float rim_shares[3];
+    float tolerance;  // code values by which the rim may miss the frame's
 
     LF_DEVICE LfFive* blurred(int wide) const { return between + i64(wide) * cells.width * cells.height; }
 };
@@ -87,13 +87,20 @@ LF_DEVICE float lf_rim(const LfLight& a, float weight) {
     return a.rim * (1 - inside * inside * (3 - 2 * inside));
 }
 
-// First the narrow field is written, then the wide one is mixed in by the lane that wrote it.
+// First the narrow field is written, then the lane that wrote it starts from the wide one.
 LF_DEVICE void lf_mix_light(const LfLight& a, const LfFive& value, bool wide, float* light) {
-    const float scale = (wide ? a.relight : 1.0f) / (value.v[3] + 1e-2f), edge = wide ? lf_rim(a, value.v[4]) : 1.0f;
-    for (int k = 0; k < 3; k++) {
-        const float found = value.v[k] * scale;
-        light[k] = wide ? found + edge * a.rim_shares[k] * (light[k] - found) : found;
+    const float scale = (wide ? a.relight : 1.0f) / (value.v[3] + 1e-2f);
+    if (!wide) {
+        for (int k = 0; k < 3; k++) light[k] = value.v[k] * scale;
+        return;
     }
+    float step[3], squares = 0;
+    for (int k = 0; k < 3; k++) {
+        step[k] = light[k] - value.v[k] * scale;
+        squares += step[k] * step[k];
+    }
+    const float share = lf_rim(a, value.v[4]) * (1 - a.tolerance / fmax(sqrt(squares), a.tolerance));
+    for (int k = 0; k < 3; k++) light[k] = value.v[k] * scale + share * step[k];
 }
 
 LF_DEVICE int light_columns_phases(const LfLight& a) { return 2 * (1 + a.passes); }

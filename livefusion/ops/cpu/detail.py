@@ -147,7 +147,8 @@ def _note_missing(detail: Floats) -> None:
     contrast = min(max(contrast, _LEAST_CONTRAST), _MOST_CONTRAST)
     weaker = (contrast * patch_fine / frame_fine) ** 2 - 1.0
     faded = max(0.0, weaker * (0.8 + patch_width))
-    blur = min(math.sqrt(max(0.0, frame_width - patch_width) * faded), SOFTEST * SOFTEST)
+    wider = max(0.0, frame_width - patch_width)
+    blur = min(math.sqrt(wider * min(wider, faded)), SOFTEST * SOFTEST)
     share = frame_fine / patch_fine
     fine = max(0.0, detail[0, 4] - share * detail[1, 4])
     coarse = max(0.0, detail[0, 5] - share * detail[1, 5])

@@ -1,12 +1,14 @@
 """Finding the light that falls on the frame and not yet on the patch, on its grid of cells."""
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from livefusion.ops.cpu.colour import matching
 from livefusion.ops.reference.colour import CELL
-from livefusion.ops.reference.light import LIGHT_PASSES, RIM_RANGE, RIM_SHARES, WEIGHT_FLOOR
+from livefusion.ops.reference.light import LIGHT_PASSES, RIM_RANGE, TOLERANCE, WEIGHT_FLOOR
 
 _FULL = CELL * CELL / 4
 _RIM_START, _RIM_END = RIM_RANGE
@@ -47,6 +49,7 @@ def _find_light(  # noqa: PLR0917 numba takes no keyword-only arguments
     _fill(narrow[3], wide[4])
     _blur(narrow, rim_radius)
     _blur(wide, radius)
+    added, step = np.empty(3, np.float64), np.empty(3, np.float64)
     for row in range(rows):
         for column in range(columns):
             inside = (wide[4, row, column] / _FULL - _RIM_START) / (_RIM_END - _RIM_START)
@@ -55,9 +58,12 @@ def _find_light(  # noqa: PLR0917 numba takes no keyword-only arguments
             inner = relight / (wide[3, row, column] + WEIGHT_FLOOR)
             outer = 1.0 / (narrow[3, row, column] + WEIGHT_FLOOR)
             for channel in range(3):
-                added = wide[channel, row, column] * inner
-                share = edge * RIM_SHARES[channel]
-                light[row, column, channel] = added + share * (narrow[channel, row, column] * outer - added)
+                added[channel] = wide[channel, row, column] * inner
+                step[channel] = narrow[channel, row, column] * outer - added[channel]
+            size = math.sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2])
+            share = edge * (1.0 - TOLERANCE / max(size, TOLERANCE))
+            for channel in range(3):
+                light[row, column, channel] = added[channel] + share * step[channel]
 
 
 @njit(cache=True, nogil=True)

@@ -7,9 +7,9 @@ for each column blurs along that, one field after the other, and mixes them.
 from livefusion.devices.device import Array
 from livefusion.devices.kernel import VIEW, Kernel, Launcher, address, view
 from livefusion.ops.reference.colour import GAIN_LIMITS
-from livefusion.ops.reference.light import LIGHT_PASSES, RIM_RANGE, RIM_SHARES
+from livefusion.ops.reference.light import LIGHT_PASSES, RIM_RANGE, TOLERANCE
 
-_CODES = VIEW * 2 + "PPiiifffffffff"
+_CODES = VIEW * 2 + "PPiiifffffff"
 _BLOCK = (256, 1, 1)
 _ROWS = Kernel("lf_light_rows", _CODES, _BLOCK, by_block=True)
 _COLUMNS = Kernel("lf_light_columns", _CODES, _BLOCK, by_block=True)
@@ -40,6 +40,6 @@ def light_field(
         raise ValueError(f"a light field of {columns} × {rows} cells has more than {LONGEST_LINE} a side")
     between = kernels.scratch("light_field", _FIELDS * rows * columns * _FIVE_FLOATS)
     arrays = *view(cells), *view(light), between, address(stats)
-    values = *arrays, radius, rim_radius, LIGHT_PASSES, *GAIN_LIMITS, relight, rim, *RIM_RANGE, *RIM_SHARES
+    values = *arrays, radius, rim_radius, LIGHT_PASSES, *GAIN_LIMITS, relight, rim, *RIM_RANGE, TOLERANCE
     kernels.launch(_ROWS, (rows, _FIELDS, 1), *values)
     kernels.launch(_COLUMNS, (columns, 1, 1), *values)

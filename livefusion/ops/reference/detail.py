@@ -29,8 +29,8 @@ SOFTNESS, WHITE, COARSE = 0, 1, 2
 """Places in the last row: standard deviation of the missing blur in pixels, of the missing grain from pixel
 to pixel, and of the missing grain that spreads over neighbours, in code values."""
 
-CONTRAST_LIMITS = (0.5, 1.4)
-"""Bounds of how the variances of frame and patch are compared: a shadow or a glint is no sharpness."""
+CONTRAST_LIMITS = (0.49, 1.32)
+"""Bounds of how the variances of frame and patch are compared: what colour matching can do to the patch's."""
 
 SURE = 1.3
 """From this much of the fine variance on, the coarse one tells of noise that spreads: samples are few."""
@@ -111,16 +111,17 @@ def missing(detail: npt.NDArray[np.float32]) -> tuple[float, float, float]:
 
     The noise of neighbours adds the same to all three differences, so the differences of those are free of
     it. Blur is told twice, as if all were edges: by the ratio of fine to coarse, which does not mind
-    contrast, and by how much is fine at all, which does not mind a face of broad shapes. Only what both tell
-    is believed. Residuals hold noise and a share of what is fine; that share is the patch's, whose noise is
-    small.
+    contrast, and by how much is fine at all, which does not mind a face of broad shapes. The second
+    may only take from the first: strong features of a new face would else count as sharpness. Residuals hold
+    noise and a share of what is fine; that share is the patch's, whose noise is small.
     """
     frame, patch = detail.astype(np.float64)[:2]
     (frame_fine, frame_width), (patch_fine, patch_width) = (_edges(*row[:3]) for row in (frame, patch))
     contrast = np.clip((frame[3] + _FLAT) / (patch[3] + _FLAT), *CONTRAST_LIMITS)
     weaker = (contrast * patch_fine / frame_fine) ** 2 - 1
     faded = max(0.0, weaker * (0.8 + patch_width))
-    blur = min(np.sqrt(max(0.0, frame_width - patch_width) * faded), SOFTEST**2)
+    wider = max(0.0, frame_width - patch_width)
+    blur = min(np.sqrt(wider * min(wider, faded)), SOFTEST**2)
     share = frame_fine / patch_fine
     fine, coarse = (max(0.0, frame[i] - share * patch[i]) for i in (4, 5))
     coarse = min(max(0.0, (coarse - SURE * fine) / 1.25), fine)

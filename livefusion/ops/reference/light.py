@@ -9,10 +9,10 @@ LIGHT_PASSES = 3
 """Box blurs that together stand for a Gaussian."""
 RIM_RANGE = (0.5, 0.75)
 """Blurred alpha at which the rim is full, and at which it has ended."""
-RIM_SHARES = (0.7, 1.0, 1.0)
-"""How far the rim of Y, Cb and Cr goes to the frame's.
+TOLERANCE = 2.5
+"""Code values by which the rim may miss the frame: 1 ΔE₀₀ in luma and 2 in chroma are not seen there.
 
-All of luma's way took another 0.4 ΔE₀₀ from the border, and made the result more like the performer.
+What is corrected beyond need makes the result more like the performer.
 """
 WEIGHT_FLOOR = 1e-2
 """Added to weights that something is divided by."""
@@ -35,9 +35,10 @@ def light_field(
 
     There are two fields, each blurred by three boxes of side 2 · radius + 1 cells and normalised by the alpha
     under them: the wide one of ``radius``, of which ``relight`` is taken, and the narrow one of
-    ``rim_radius``, which takes over near the outer edge, so that the patch meets the frame there. ``rim`` in
-    [0, 1] is the share of that. How near the edge is, the alpha tells, blurred like the wide field, once its
-    holes are filled (``filled``): round eyes, mouth and what hides a part of the face there is no rim.
+    ``rim_radius``, which takes over near the outer edge, so that the patch meets the frame there, but for
+    ``TOLERANCE``. ``rim`` in [0, 1] is the share of that. How near the edge is, the alpha tells, blurred like
+    the wide field, once its holes are filled (``filled``): round eyes, mouth and what hides a part of the
+    face there is no rim.
     """
     shift, gain = matching(stats)
     weight = cells[..., :1].astype(np.float64)
@@ -48,10 +49,12 @@ def light_field(
     narrow = _blurred(np.concatenate([difference, weight], axis=-1), rim_radius)
     low, high = RIM_RANGE
     inside = np.clip((wide[..., 4:] - low) / (high - low), 0, 1)
-    share = rim * np.array(RIM_SHARES) * (1 - inside * inside * (3 - 2 * inside))
+    share = rim * (1 - inside * inside * (3 - 2 * inside))
     inner = relight * wide[..., :3] / (wide[..., 3:4] + WEIGHT_FLOOR)
-    outer = narrow[..., :3] / (narrow[..., 3:] + WEIGHT_FLOOR)
-    light[...] = inner + share * (outer - inner)
+    step = narrow[..., :3] / (narrow[..., 3:] + WEIGHT_FLOOR) - inner
+    size = np.sqrt((step * step).sum(axis=-1, keepdims=True))
+    seen = 1 - TOLERANCE / np.maximum(size, TOLERANCE)
+    light[...] = inner + share * seen * step
 
 
 def filled(weight: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
