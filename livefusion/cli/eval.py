@@ -24,6 +24,7 @@ WORDS = {
     "second_distance_source": "the same as a distance, by dlib's network: one person below 0.6",
     "second_distance_performer": "the same to the performer",
     "expression_error": "mean way of the landmarks, in % of the distance between the eyes",
+    "expression_variation": "the same without each landmark's mean offset: what is left is not shape",
     "eyes_error": "the same of the lids",
     "mouth_error": "the same of the lips",
     "gaze_error": "way of the irises between the corners of open eyes, in % of an eye's width",

@@ -20,6 +20,7 @@ SUMMARY: Mapping[str, tuple[str, str, bool]] = {
     "second_distance_source": ("second_judge", "distance_source", False),
     "second_distance_performer": ("second_judge", "distance_performer", True),
     "expression_error": ("expression", "error", False),
+    "expression_variation": ("expression", "variation", False),
     "eyes_error": ("expression", "eyes", False),
     "mouth_error": ("expression", "mouth", False),
     "gaze_error": ("expression", "gaze", False),

@@ -9,7 +9,7 @@ from livefusion.core.face import Landmarks
 from livefusion.evaluation.figure import Figure, Figures
 from livefusion.evaluation.view import FaceView
 from livefusion.faces.points import LEFT_EYE_CORNERS, LEFT_IRIS, RIGHT_EYE_CORNERS, RIGHT_IRIS
-from livefusion.swap.mesh.canonical import INNER_LIPS, LEFT_EYE, OUTER_LIPS, RIGHT_EYE
+from livefusion.swap.mesh.canonical import INNER_LIPS, LEFT_EYE, OUTER_EYE_CORNERS, OUTER_LIPS, RIGHT_EYE
 
 _EYES, _MOUTH = [*LEFT_EYE, *RIGHT_EYE], [*OUTER_LIPS, *INNER_LIPS]
 # Corners, and pairs of points on the upper and lower lid, of the eyes at the left and right of the picture.
@@ -21,10 +21,16 @@ _IRISES = ((LEFT_EYE_CORNERS, LEFT_IRIS), (RIGHT_EYE_CORNERS, RIGHT_IRIS))
 # A lid is closed below the first and open above the second share of what it is usually open at, the median
 # over the clip; between them, where a squint and the network's own error lie, it is neither.
 _CLOSED, _OPEN = 0.55, 0.75
+_FEWEST = 2
 
 
 class ExpressionMeasure:
-    """Errors in per cent of the distance between the eyes' outer corners; gaze of an eye's width."""
+    """Errors in per cent of the distance between the eyes' outer corners; gaze of an eye's width.
+
+    ``error`` counts all by which the landmarks differ, so also that the new face has brows of its own shape.
+    ``variation`` is what is left of it without each landmark's mean offset over the clip: how far the
+    expression strays, whatever the shape.
+    """
 
     name = "expression"
 
@@ -33,6 +39,7 @@ class ExpressionMeasure:
         self._eyes: list[float] = []
         self._mouth: list[float] = []
         self._true: list[float] = []
+        self._offsets: dict[int, list[npt.NDArray[np.float32]]] = {}
         self._gaze: dict[int, list[float]] = {}
         self._open: dict[int, list[tuple[float, float]]] = {}
 
@@ -42,6 +49,7 @@ class ExpressionMeasure:
         self._all.append(landmark_error(view.now, view.was, scale))
         self._eyes.append(landmark_error(view.now[_EYES], view.was[_EYES], scale))
         self._mouth.append(landmark_error(view.now[_MOUTH], view.was[_MOUTH], scale))
+        self._offsets.setdefault(view.key, []).append(offsets_of(view.now, view.was))
         if view.true is not None:
             self._true.append(landmark_error(view.now, view.true, scale))
         gaze = np.hypot(*(gaze_of(view.now) - gaze_of(view.was)).T).mean() * 100
@@ -63,6 +71,10 @@ class ExpressionMeasure:
         ]
         return {
             "error": Figure.of(self._all),
+            "variation": Figure.of(
+                [stray for rows in self._offsets.values() for stray in strays(rows)],
+                reason="no face was swapped in two pictures",
+            ),
             "eyes": Figure.of(self._eyes),
             "mouth": Figure.of(self._mouth),
             "error_to_truth": Figure.of(self._true, reason="no truth is known"),
@@ -76,6 +88,27 @@ def landmark_error(found: Landmarks, true: Landmarks, scale: float) -> float:
     """Mean distance of (n, ≥2) points, in per cent of ``scale`` pixels."""
     distance = np.hypot(*(found[:, :2].astype(np.float64) - true[:, :2]).T)
     return float(distance.mean() / scale * 100)
+
+
+def offsets_of(found: Landmarks, true: Landmarks) -> npt.NDArray[np.float32]:
+    """(n, 2): how far each landmark is off, along the line through the true eyes' outer corners and across
+    it, in per cent of the distance between them."""
+    points = true[:, :2].astype(np.float64)
+    axis = points[OUTER_EYE_CORNERS[1]] - points[OUTER_EYE_CORNERS[0]]
+    turned = np.array([[axis[0], -axis[1]], [axis[1], axis[0]]]) / max(float(axis @ axis), 1e-6)
+    return np.asarray((found[:, :2] - points) @ turned * 100, np.float32)
+
+
+def strays(offsets: Sequence[npt.NDArray[np.float32]]) -> list[float]:
+    """For each picture, the mean distance of the landmarks' offsets from their means over all pictures.
+
+    A single picture has none.
+    """
+    if len(offsets) < _FEWEST:
+        return []
+    table = np.stack(offsets)
+    table -= table.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return [float(value) for value in np.hypot(table[..., 0], table[..., 1]).mean(axis=1)]
 
 
 def openness(landmarks: Landmarks) -> float:

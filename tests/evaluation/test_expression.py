@@ -41,6 +41,29 @@ def test_a_shift_is_told_in_per_cent_of_the_eye_distance() -> None:
     assert figures["error"].mean == pytest.approx(5 / eye_distance(was) * 100, rel=1e-3)
 
 
+def test_another_shape_is_no_other_expression() -> None:
+    """Brows of another shape, on a head that turns and comes nearer; then brows that move on their own."""
+    brows = np.zeros((478, 2), np.float32)
+    brows[[70, 63, 105, 336, 296, 334], 1] = 3.0
+    poses = [_turned(angle, scale) for angle, scale in ((0.0, 1.0), (0.3, 1.2), (-0.2, 0.8))]
+    figures = _measured(*((_posed(pose), _posed(pose, brows)) for pose in poses)).figures()
+    assert (figures["error"].mean or 0) > 0
+    assert figures["variation"].mean == pytest.approx(0, abs=1e-3)
+    still = (face(), face())
+    moved = _measured(still, (_posed(np.eye(2)), _posed(np.eye(2), brows))).figures()
+    assert moved["variation"].mean == pytest.approx(moved["error"].mean, rel=1e-3)
+
+
+def _turned(angle: float, scale: float) -> np.ndarray:
+    return scale * np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def _posed(pose: np.ndarray, change: np.ndarray | float = 0.0) -> Landmarks:
+    posed = face()
+    posed[:, :2] = (posed[:, :2] + change) @ pose
+    return posed
+
+
 def test_the_mouth_alone() -> None:
     was, now = face(), face()
     now[[*OUTER_LIPS, *INNER_LIPS], 1] += 2
