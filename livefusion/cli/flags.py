@@ -31,6 +31,8 @@ NAMED_METAVARS = {
     "size": "WxH",
     "duration": "SECONDS",
     "fps": "FPS",
+    "recording.split_seconds": "SECONDS",
+    "recording.split_mb": "MB",
     "web.host": "ADDRESS",
     "web.origins": "URL",
     "web.ice": "URL",

@@ -126,6 +126,15 @@ class WebSettings(Snapshot):
     """Most kbit/s of one picture, sent or received."""
 
 
+class RecordingSettings(Snapshot):
+    """How files are written."""
+
+    split_seconds: Annotated[float, Field(ge=1)] | None = None
+    """Go on in NAME-2.mp4, NAME-3.mp4 and so on after so many seconds each."""
+    split_mb: Annotated[float, Field(ge=1)] | None = None
+    """Go on in NAME-2.mp4, NAME-3.mp4 and so on after so many megabytes each."""
+
+
 class Settings(Snapshot):
     """Everything one run of the graph needs to know."""
 
@@ -165,6 +174,8 @@ class Settings(Snapshot):
     """How the new face is made."""
     safety: SafetySettings = SafetySettings()
     """What is shown when a face cannot be swapped."""
+    recording: RecordingSettings = RecordingSettings()
+    """How files are written."""
     web: WebSettings = WebSettings()
     """How browsers and other programs send and watch by WebRTC."""
 

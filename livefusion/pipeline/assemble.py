@@ -276,6 +276,7 @@ class Pipeline:
                 name = _unique(redact(text), outputs)
                 exchange, files = self._parts.exchange, ends.input_files
                 make = partial(make_sink, locator, input_files=files, share=self._share, exchange=exchange)
+                make = partial(make, recording=self._settings.recording)
                 outputs[name] = Output(
                     partial(self._make_sink, name, make, output),
                     restart=is_live(locator),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from livefusion.core.errors import GraphError
-from livefusion.core.settings import Pace, Settings
+from livefusion.core.settings import Pace, RecordingSettings, Settings
 from livefusion.devices.device import Device
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
@@ -14,6 +14,7 @@ from livefusion.media.network.address import StreamAddress
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sinks.null import NullSink
 from livefusion.media.sinks.sink import PictureSink
+from livefusion.media.sinks.split import Split
 from livefusion.media.sinks.vcam import VirtualCameraSink
 from livefusion.media.sources.camera import CameraRequest, CameraSource
 from livefusion.media.sources.file import FileSource
@@ -140,14 +141,17 @@ def make_sink(
     *,
     share: EncoderShare,
     exchange: Exchange | None = None,
+    recording: RecordingSettings | None = None,
 ) -> PictureSink:
     """The sink behind OUTPUT, not opened yet.
 
-    ``share`` encodes once for all live outputs; ``exchange`` is where peers of WebRTC are met.
+    ``share`` encodes once for all live outputs; ``exchange`` is where peers of WebRTC are met; ``recording``
+    says how files are written.
     """
     match locator:
         case FileLocator(path):
-            return FileSink(path, device, output, inputs=input_files)
+            split = Split.of(recording or RecordingSettings())
+            return FileSink(path, device, output, inputs=input_files, split=split)
         case VirtualCameraLocator(name):
             return VirtualCameraSink(device, output, camera=name)
         case WebRtcLocator():

@@ -19,15 +19,18 @@ from livefusion.core.errors import DeviceLostError, OutputError
 from livefusion.core.events import Eos, Event
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.geometry import Size
+from livefusion.core.settings import RecordingSettings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.file_claim import FileClaim
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
+from livefusion.media.sinks.split import Split
 from livefusion.media.sources.camera import CLOCK_RATE, TIME_BASE
 from livefusion.media.sources.file import FileSource
 from livefusion.runtime.stage import StageContext
+from livefusion.testing.beacon import skews, worst, write_beacon
 from livefusion.testing.media import (
     LOSSLESS_H264,
     ClipFormat,
@@ -187,6 +190,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sources.file import FileSource
+from livefusion.core.settings import RecordingSettings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.runtime.stage import StageContext
 context = StageContext("test", SystemClock())
@@ -379,3 +383,40 @@ def test_joined_files_keep_the_sound_of_both(tmp_path: Path) -> None:
     starts = packet_times(tmp_path / "out.mkv", "audio")
     assert starts[-1] > 2.8
     assert max(later - earlier for earlier, later in pairwise(starts)) < 0.2
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_parts_follow_each_other_without_a_loss(suffix: str, tmp_path: Path) -> None:
+    clip = write_beacon(tmp_path / "clip.mp4", SIZE, 20, 5, period=0.5)
+    source = FileSource(clip, CpuDevice())
+    source.open(CONTEXT)
+    output = OutputFormat.of(source.format, source.audio)
+    sink = FileSink(tmp_path / f"out{suffix}", CpuDevice(), output, split=Split(seconds=2))
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    sink.close()
+    source.close()
+    parts = [tmp_path / f"out{name}{suffix}" for name in ("", "-2", "-3")]
+    assert [len(decode_clip(part)) for part in parts] == [40, 40, 20]
+    assert [round(float(packet_times(part, "video")[0]), 3) for part in parts] == [0, 0, 0]
+    found = [skews(str(part)) for part in parts]
+    assert all(found)
+    assert worst(one for part in found for one in part) < 0.045
+    assert not (tmp_path / f"out-4{suffix}").exists()
+
+
+@pytest.mark.parametrize(
+    ("split", "seconds", "size", "due"),
+    [
+        (Split(), 1e9, 10**15, False),
+        (Split(seconds=2), 1.99, 0, False),
+        (Split(seconds=2), 2.0, 0, True),
+        (Split(bytes=1000), 0.1, 999, False),
+        (Split(bytes=1000), 0.1, 1000, True),
+        (Split.of(RecordingSettings(split_mb=2)), 1, 2_000_000, True),
+        (Split.of(RecordingSettings(split_seconds=60)), 59, 10**9, False),
+    ],
+)
+def test_when_a_part_is_full(split: Split, seconds: float, size: int, due: bool) -> None:
+    assert split.is_due(seconds, size) is due

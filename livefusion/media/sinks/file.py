@@ -17,6 +17,7 @@ from livefusion.media.nvcodec.codecs import Codecs
 from livefusion.media.paths import same_file
 from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
+from livefusion.media.sinks.split import Split
 from livefusion.runtime.stage import StageContext
 
 # Killed after 300 frames with a key frame each 30: a plain MP4 plays 0 of them, fragments without flushing
@@ -41,8 +42,9 @@ class FileSink:
     Frames keep their media time, counted from the first one. A frame whose time does not rise, such as a
     repeat during a stall, is left out: the one before it is shown for longer anyway. Pictures of a later
     size are fitted into the first. ``inputs`` are files that must not be overwritten. When it is opened again
-    after a failure it goes on in ``NAME-2.mp4``, so that nothing recorded is lost. Pictures on a GPU are
-    encoded there if it can; ``codecs`` are its engines, asked for if left out.
+    after a failure it goes on in ``NAME-2.mp4``, so that nothing recorded is lost; so it does when a part has
+    the length or the size that ``split`` allows, without a picture left out. Pictures on a GPU are encoded
+    there if it can; ``codecs`` are its engines, asked for if left out.
     """
 
     def __init__(
@@ -54,8 +56,11 @@ class FileSink:
         inputs: tuple[Path, ...] = (),
         encoder: Encoder | None = None,
         codecs: Codecs | None = None,
+        split: Split | None = None,
     ) -> None:
         self._path = path
+        self._split = split or Split()
+        self._context: StageContext | None = None
         self._output = output
         self._inputs = inputs
         self._encoder = encoder or ChosenEncoder(device, codecs=codecs, late=_LATE)
@@ -83,6 +88,7 @@ class FileSink:
     def open(self, context: StageContext) -> None:
         """Create the file. ``OutputError`` if it cannot be, or would overwrite an input."""
         muxer, options = _choose_muxer(self._path)
+        self._context = context
         if self._part_is_kept:
             self._part, self._part_is_kept = self._part + 1, False
         self._refuse_inputs()
@@ -104,6 +110,9 @@ class FileSink:
         ts = frame.ts.rescale(self._output.time_base)
         if not self._recording.is_new(ts):
             return
+        if self._context is not None and self._split.is_due(self._recording.seconds, self._recording.bytes):
+            self.close()
+            self.open(self._context)
         try:
             packets = self._encoder.encode(frame)
             # Only now: what stands in for a picture that could not be encoded has the same time.

@@ -31,6 +31,8 @@ class Recording:
         self._output = output
         self._origin: Timestamp | None = None
         self._last: Timestamp | None = None
+        self.bytes = 0
+        """Size of the pictures so far."""
         self._container: Any = av.open(target, "w", format=muxer, options=dict(options))
         self._container.metadata["comment"] = COMMENT
         size = output.size
@@ -44,6 +46,13 @@ class Recording:
     def empty(self) -> bool:
         """True if no picture came."""
         return self._last is None
+
+    @property
+    def seconds(self) -> float:
+        """Length so far, to the end of the last picture."""
+        if self._origin is None or self._last is None:
+            return 0.0
+        return self._end(self._last).seconds - self._origin.seconds
 
     def is_new(self, ts: Timestamp) -> bool:
         """True if ``ts`` lies behind the last picture."""
@@ -71,6 +80,7 @@ class Recording:
             packet.stream = self._stream
             written += packet.size
             self._container.mux(packet)
+        self.bytes += written
         return written
 
     def finish(self) -> None:
