@@ -1,6 +1,6 @@
 """Train `models/face_occluder.onnx`: which pixels of a face crop are covered by something before the face.
 
-    python tools/build_occluder.py --steps 20000       train, or go on, and write the network
+    python tools/build_occluder.py --steps 36000       train, or go on, and write the network
     python tools/build_occluder.py --export            write the network as trained so far
     python tools/build_occluder.py --sheet FILE        write a PNG of training examples
     python tools/build_occluder.py --exam CLIP...      mark the network on the performer and on clips
@@ -89,7 +89,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("-o", "--output", type=Path, default=_MODEL, help="file to write")
     parser.add_argument("--work", type=Path, default=_WORK, help="folder of photos, faces and the state")
-    parser.add_argument("--steps", type=int, default=20000, help="steps of 4 examples in all")
+    parser.add_argument("--steps", type=int, default=36000, help="steps of 4 examples in all")
     parser.add_argument("--export", action="store_true", help="do not train")
     parser.add_argument("--sheet", type=Path, help="write examples (with --exam, answers) and stop")
     parser.add_argument(

@@ -157,6 +157,17 @@ def _lines(scene: Scene, out: Floats) -> Floats:
         step = scene.rng.normal(0, 0.12, 2) * scene.width
         line = curve(np.array([at - step, at + scene.rng.normal(0, 0.02, 2) * scene.width, at + step]))
         cv2.polylines(groove, [_whole(line)], False, 255, 1, cv2.LINE_AA)
+    for wing, corner in ((129, 61), (358, 291)) if scene.chance(0.6) else ():
+        # The fold of a smile, from the wing of the nose round the corner of the mouth, or a part of it.
+        start, end = scene.points[wing], scene.points[corner]
+        way = (end - scene.centre) * np.array([1, 0])
+        middle = (start + end) / 2 + way * scene.between(0.3, 0.9)
+        knots = np.array([start, middle, end + way * scene.between(0.2, 0.8)])
+        first = int(scene.rng.integers(0, 12))
+        part = curve(knots + scene.rng.normal(0, 1.5, knots.shape))[
+            first : first + int(scene.rng.integers(8, 24))
+        ]
+        cv2.polylines(groove, [_whole(part)], False, 255, int(scene.rng.integers(1, 4)), cv2.LINE_AA)
     soft = cv2.GaussianBlur(groove, (0, 0), scene.between(0.6, 1.6)).astype(np.float32)[..., None] / 255
     lit = np.roll(soft, 1, axis=0)
     return np.asarray(out * (1 - scene.between(0.2, 0.6) * soft) * (1 + 0.15 * lit), np.float32)
@@ -177,7 +188,7 @@ _CHANGES = (
     (0.25, _beard),
     (0.2, _make_up),
     (0.2, _marks),
-    (0.2, _lines),
+    (0.35, _lines),
     (0.06, _paint),
     (0.25, _shine),
     (0.35, _side_light),

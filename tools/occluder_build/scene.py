@@ -21,7 +21,7 @@ CROP = 128
 """Side of what the network sees."""
 
 _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
-    (0.27, hands.hand),
+    (0.3, hands.hand),
     (0.09, hair.strand),
     (0.12, hair.wisp),
     (0.05, hair.fringe),
