@@ -10,12 +10,16 @@ from livefusion.evaluation.colour_difference import delta_e
 from livefusion.evaluation.picture import lab
 from livefusion.media.sources.performer_photo import load_performer_photos
 from livefusion.swap.mesh.bake import SourcePhoto, View, draw_on_texture, unwrap
-from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE
+from livefusion.swap.mesh.blur import low_pass
+from livefusion.swap.mesh.canonical import LEFT_EYE, RIGHT_EYE, canonical_mesh
 from livefusion.swap.mesh.delight import delight, harmonics
 from livefusion.swap.mesh.glasses import find_rims, without_glasses
 from livefusion.swap.mesh.mask import face_mask
+from livefusion.swap.mesh.regions import not_bare
 from livefusion.swap.mesh.shape import vertex_normals
+from livefusion.swap.mesh.skin import hair_cut
 from livefusion.swap.mesh.smile import soften_smile
+from livefusion.swap.persona import PersonaLibrary
 
 pytestmark = pytest.mark.media
 
@@ -122,3 +126,27 @@ def test_folds_go_with_the_smile_and_stay_without(view: View) -> None:
 def test_no_teeth_are_baked_in(view: View) -> None:
     lips = lab(soften_smile(view, 0.0).rgb)[720:740, 440:590, 0]
     assert lips.std() < lab(view.rgb)[720:740, 440:590, 0].std()
+
+
+def _relief(view: View) -> np.ndarray:
+    """Bright and dark of what is broader than pores and finer than the face, on bare skin."""
+    lightness = lab(view.rgb)[..., 0]
+    return np.asarray(
+        (low_pass(lightness, 10) - low_pass(lightness, 60))[(face_mask() > 0.5) & (not_bare() < 0.2)]
+    )
+
+
+def test_the_relief_of_a_face_stays(view: View) -> None:
+    before, after = _relief(view), _relief(delight(view))
+    assert np.corrcoef(before, after)[0, 1] > 0.9
+    assert before @ after > 0.75 * (before @ before)
+
+
+def test_dark_lashes_do_not_cut_the_temples() -> None:
+    texture = PersonaLibrary().load("alex").texture[..., :3].copy()
+    places = canonical_mesh().texels()
+    for corner, outwards in ((33, -1), (263, 1)):
+        x, y = (round(float(value)) for value in places[corner])
+        cv2.circle(texture, (x + outwards * 25, y), 14, DARK, -1)
+        cut = hair_cut(texture)
+        assert cut[y - 20 : y + 20, x + outwards * 150].min() > 0.9

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from livefusion.swap.mesh.canonical import OUTER_LIPS, Floats
+from livefusion.swap.mesh.canonical import LEFT_EYE, OUTER_LIPS, RIGHT_EYE, Floats
 from livefusion.swap.mesh.mask import soft_hull
 
 _RIGHT_SOCKET, _LEFT_SOCKET = (70, 63, 105, 66, 107, 33, 145, 133), (300, 293, 334, 296, 336, 263, 374, 362)
@@ -29,8 +29,8 @@ def inner_face() -> Floats:
 
 @cache
 def beside_eyes() -> Floats:
-    """(1024, 1024) in [0, 1]: 1 on eyes and brows and well beside them, where lashes and shadow are dark."""
-    both = [soft_hull(socket, 91, 8.0) for socket in (_RIGHT_SOCKET, _LEFT_SOCKET)]
+    """(1024, 1024) in [0, 1]: 1 on the eyes and well beside them, where lashes and shadow are dark."""
+    both = [soft_hull(eye, 101, 8.0) for eye in (RIGHT_EYE, LEFT_EYE)]
     return np.asarray(np.maximum(*both), np.float32)
 
 
