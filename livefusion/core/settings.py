@@ -74,7 +74,7 @@ class FaceSettings(Snapshot):
 class SwapSettings(Snapshot):
     """How the new face is made."""
 
-    shape: Annotated[float, Field(ge=0, le=1)] = 0.6
+    shape: Annotated[float, Field(ge=0, le=1)] = 0.5
     """How much of the new face's shape is taken, not only its skin; 0 for a painted face unless it is set."""
     mouth: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of the new face's lips is taken; 0 leaves the performer's own."""
