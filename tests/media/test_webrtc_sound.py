@@ -1,5 +1,6 @@
 """Sound through the ends of the graph: what a peer says stays with its pictures, in every output."""
 
+import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -9,14 +10,23 @@ import av
 import numpy as np
 import pytest
 
-from livefusion.core.timing import NANOSECONDS
+from livefusion.core.color import ColorInfo
+from livefusion.core.frame import Frame, Outcome, RenderedFrame
+from livefusion.core.geometry import Size
+from livefusion.core.timing import NANOSECONDS, SystemClock, Timestamp
+from livefusion.devices.cpu import CpuDevice
+from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.encode.delay import OutputDelay
 from livefusion.media.encode.opus import SAMPLE_RATE, EncodedSound, OpusReader, opus_samples
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.file import FileSink
 from livefusion.media.sources.audio import FileAudio
 from livefusion.media.webrtc.lipsync import LipSync
 from livefusion.media.webrtc.live_sound import LiveSound
 from livefusion.media.webrtc.music import offers_opus, with_music
+from livefusion.runtime.stage import StageContext
 from livefusion.testing.sound import BeepEncoder, beep_times
+from livefusion.testing.webrtc import numbered_picture
 
 pytestmark = pytest.mark.media
 
@@ -55,8 +65,8 @@ def test_a_reader_gives_each_packet_once_and_in_order() -> None:
     for number in (0, 2, 1, 3):  # one overtook another
         sound.put(1, data, number * 960, number * 1800)
     assert [packet.pts for packet in reader.until(1.05)] == [48_000, 48_960, 49_920]
-    assert [packet.pts for packet in reader.until(2)] == [50_880]
-    assert list(reader.until(2)) == []
+    assert [packet.pts for packet in reader.until(1.2)] == [50_880]
+    assert list(reader.until(1.2)) == []
     assert list(sound.open().until(9)) == []  # from now on
     reader.close()
 
@@ -86,12 +96,32 @@ def test_what_nobody_reads_costs_no_memory() -> None:
 def test_the_next_sender_goes_on_in_media_time() -> None:
     sound = LiveSound()
     reader = sound.open()
-    data = BeepEncoder([]).packets(0.02)[0].data
+    data = BeepEncoder([0.0]).packets(0.02)[0].data
     sound.anchor(1, 7000, 0)
     sound.put(1, data, 123, 7000 + 90_000)
     sound.anchor(2, 2**32 - 90_000, 900_000)
     sound.put(2, data, 77, 0)  # its RTP time wraps in between
-    assert [packet.pts for packet in reader.until(99)] == [48_000, 528_000]
+    given = list(reader.until(11.01))
+    assert [packet.pts for packet in given if bytes(packet) == data] == [48_000, 528_000]
+    reader.close()
+
+
+def test_where_nothing_is_said_there_is_silence() -> None:
+    """A track without a packet makes a recording unplayable until it is finished."""
+    sound = LiveSound()
+    reader = sound.open()
+    sound.anchor(1, 0, 0)
+    data = BeepEncoder([0.0]).packets(0.02)[0].data
+    assert list(reader.until(1.0)) == []
+    silence = [packet for step in range(1, 21) for packet in reader.until(1.0 + step / 10)]
+    assert [packet.pts for packet in silence] == [48_000 + 960 * step for step in range(97)]  # to 2.94 s
+    for number in range(3):  # then somebody speaks at 4 s, and nothing is missing before it
+        sound.put(1, data, 192_000 + number * 960, 360_000 + number * 1800)
+    given = list(reader.until(4.1))
+    assert [packet.pts for packet in given] == [141_120 + 960 * step for step in range(56)]
+    assert [bytes(packet) == data for packet in given] == [False] * 53 + [True] * 3
+    context = av.CodecContext.create("opus", "r")
+    assert all(not frame.to_ndarray().any() for packet in silence for frame in context.decode(packet))
     reader.close()
 
 
@@ -103,7 +133,7 @@ def test_jitter_of_clocks_is_not_heard_and_a_real_shift_is_followed() -> None:
     for number, off in enumerate([0, 5, -9, 4, 80, 83, 75]):  # ms
         sound.put(1, data, number * 960, number * 1800 + 90 * off)
     expected = [0, 960, 1920, 2880, 3840 + 3840, 4800 + 3840, 5760 + 3840]
-    assert [packet.pts for packet in reader.until(9)] == expected
+    assert [packet.pts for packet in reader.until(0.3)] == expected
     reader.close()
 
 
@@ -111,7 +141,7 @@ def test_opus_passes_as_it_is() -> None:
     sound = LiveSound()
     reader = OpusReader(sound.open())
     put_beeps(sound, 0.2, [0.1])
-    given = list(reader.until(9))
+    given = list(reader.until(0.25))
     assert given == BeepEncoder([0.1]).packets(0.2)
     reader.close()
 
@@ -146,38 +176,51 @@ def decoded_beeps(packets: list[EncodedSound]) -> list[float]:
     return beep_times(pieces)
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
-def test_a_recording_keeps_it(tmp_path: Path, suffix: str) -> None:
-    from livefusion.core.color import ColorInfo
-    from livefusion.core.frame import Frame, Outcome, RenderedFrame
-    from livefusion.core.geometry import Size
-    from livefusion.core.timing import SystemClock, Timestamp
-    from livefusion.devices.cpu import CpuDevice
-    from livefusion.media.decode.decoder import FrameDecoder
-    from livefusion.media.formats import OutputFormat
-    from livefusion.media.sinks.file import FileSink
-    from livefusion.runtime.stage import StageContext
-    from livefusion.testing.webrtc import numbered_picture
+SUFFIXES = pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 
-    sound, path, base = LiveSound(), tmp_path / f"out{suffix}", Fraction(1, 90_000)
+
+def record(path: Path, sound: LiveSound, pictures: int) -> FileSink:
+    """A recording of so many pictures beside a sound, not finished yet."""
+    base = Fraction(1, 90_000)
     output = OutputFormat(Size(160, 90), Fraction(30), ColorInfo(), base, audio=sound)
     made = FileSink(path, CpuDevice(), output)
     made.open(StageContext("file", SystemClock()))
     put_beeps(sound, 2.0, [0.5, 1.5])
     decoder = FrameDecoder(CpuDevice())
-    for seq in range(60):
+    for seq in range(pictures):
         picture = numbered_picture(output.size, seq)
         decoder.adapt(picture)
         buffer = decoder.convert(picture)
         frame = Frame(seq, "t", Timestamp(seq * 3000, base), 0, decoder.size, decoder.color, buffer)
         made.write(RenderedFrame(frame, Outcome.CLEAR))
-    made.close()
+    return made
+
+
+@SUFFIXES
+def test_a_recording_keeps_it(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out{suffix}"
+    record(path, LiveSound(), 60).close()
     with av.open(str(path)) as container:
         assert container.streams.audio[0].codec_context.name == "opus"
         pieces = [
             (float(frame.pts * frame.time_base), frame.to_ndarray()[0]) for frame in container.decode(audio=0)
         ]
     assert beep_times(pieces) == pytest.approx([0.5, 1.5], abs=0.01)
+
+
+@SUFFIXES
+def test_a_recording_without_a_word_survives_a_kill(tmp_path: Path, suffix: str) -> None:
+    class Nobody(LiveSound):
+        def put(self, *arguments: Any) -> None:
+            pass
+
+    path = tmp_path / f"out{suffix}"
+    made = record(path, Nobody(), 100)
+    killed = path.with_stem("killed")
+    shutil.copy(path, killed)
+    made.close()
+    with av.open(str(killed)) as container:
+        assert sum(1 for _ in container.decode(video=0)) >= 60
 
 
 def ticks() -> Iterator[tuple[int, int, int]]:

@@ -18,6 +18,13 @@ _CYCLE = 1 << 32
 _VIDEO_TICKS = 90_000
 # Within this the sound goes on where it was: clocks are read with some jitter, which must not be heard.
 _TOLERANCE = SAMPLE_RATE * 15 // 1000
+# A stereo packet of 20 ms without a sound in it.
+_SILENCE = b"\xfc\xff\xfe"
+_GAP = SAMPLE_RATE // 10
+"""Samples that are missing for so long are silence; fewer are a lost packet, which decoders conceal."""
+# How much later than its picture sound may come, in samples, while somebody speaks, and while nobody does.
+_LATE, _LATE_IN_SILENCE = SAMPLE_RATE // 2, SAMPLE_RATE // 20
+_SPEAKS = 2 * SAMPLE_RATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +100,19 @@ class LiveSound:
 
 
 class LiveSoundReader:
-    """Gives packets up to a moment of media time, each once, in order."""
+    """Gives packets up to a moment of media time, each once, in order, and silence where there are none.
+
+    A recording cannot be played after a kill while one of its tracks is empty, and streaming services take no
+    stream without sound: so it never stops, whoever sends and says nothing.
+    """
 
     def __init__(self, sound: LiveSound, last: int) -> None:
         self._sound = sound
         self._last = last
+        self._heard: int | None = None
+        """The last packet of somebody who speaks."""
+        self._next: int | None = None
+        """The end of what was given."""
         self._container: Any = _container()
         self._stream = self._container.streams.audio[0]
 
@@ -108,13 +123,31 @@ class LiveSoundReader:
 
     def until(self, seconds: float) -> Iterator[Any]:
         """The packets that start before ``seconds`` of media time and were not given yet."""
-        for sound in self._sound.between(self._last, seconds * SAMPLE_RATE):
-            self._last = sound.pts
-            packet = av.Packet(sound.data)
-            packet.stream, packet.time_base = self._stream, TIME_BASE
-            packet.pts = packet.dts = sound.pts
-            packet.duration = sound.samples
-            yield packet
+        before = seconds * SAMPLE_RATE
+        for sound in self._sound.between(self._last, before):
+            yield from self._silence(sound.pts if self._gap(sound.pts) >= _GAP else 0)
+            self._heard = sound.pts
+            yield self._packet(sound)
+        speaks = self._heard is not None and before - self._heard < _SPEAKS
+        yield from self._silence(before - (_LATE if speaks else _LATE_IN_SILENCE))
+        if self._next is None:
+            self._next = round(before)
+
+    def _gap(self, pts: int) -> int:
+        return 0 if self._next is None else pts - self._next
+
+    def _silence(self, end: float) -> Iterator[Any]:
+        """Packets of silence from where it stopped up to ``end``."""
+        while self._next is not None and self._next + PACKET <= end:
+            yield self._packet(EncodedSound(_SILENCE, self._next, PACKET))
+
+    def _packet(self, sound: EncodedSound) -> Any:
+        self._last, self._next = sound.pts, sound.pts + sound.samples
+        packet = av.Packet(sound.data)
+        packet.stream, packet.time_base = self._stream, TIME_BASE
+        packet.pts = packet.dts = sound.pts
+        packet.duration = sound.samples
+        return packet
 
     def close(self) -> None:
         """Let go of the decoder."""
