@@ -1,6 +1,7 @@
 """Flash and beep: pictures and sound that say when they belong together."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +9,7 @@ from typing import Any, Final
 import av
 import numpy as np
 import numpy.typing as npt
+from av.error import FFmpegError
 
 from livefusion.core.geometry import Size
 from livefusion.testing.media import flat_picture, luma_of
@@ -41,12 +43,12 @@ def write_beacon(
     return path
 
 
-def skews(source: Any, *, most: int | None = None) -> list[float]:
-    """How many seconds each beep comes after its flash, in a file or an open stream (what ``av.open`` takes).
+def skews(source: str, options: dict[str, str] | None = None) -> list[float]:
+    """How many seconds each beep comes after its flash, in a file or a stream to its end.
 
-    Flashes without a beep within half a second are left out; ``most`` ends it after so many pictures.
+    ``options`` are FFmpeg's, to listen for instance. Flashes with no beep within half a second are not told.
     """
-    flashes, beeps = _onsets(source, most)
+    flashes, beeps = _onsets(source, options or {})
     nearest = ((min(beeps, key=lambda beep: abs(beep - flash)), flash) for flash in flashes if beeps)
     return [beep - flash for beep, flash in nearest if abs(beep - flash) < 0.5]
 
@@ -56,22 +58,21 @@ def worst(values: Iterable[float]) -> float:
     return max((abs(one) for one in values), default=float("inf"))
 
 
-def _onsets(source: Any, most: int | None) -> tuple[Sequence[float], Sequence[float]]:
+def _onsets(source: str, options: dict[str, str]) -> tuple[Sequence[float], Sequence[float]]:
     flashes: list[float] = []
     sounds: list[tuple[float, Samples]] = []
-    lit, pictures = True, 0  # a flash that is on already has no beginning
-    with av.open(source) as container:
+    lit = True  # a flash that is on already has no beginning
+    # A stream that is hung up ends with an error.
+    with suppress(FFmpegError), av.open(source, options=options) as container:
         streams = [container.streams.video[0], container.streams.audio[0]]
         for frame in container.decode(streams):
             if isinstance(frame, av.VideoFrame):
                 bright = float(luma_of(frame).mean()) > (_BRIGHT + _DARK) / 2
                 if bright and not lit:
                     flashes.append(_seconds(frame))
-                lit, pictures = bright, pictures + 1
+                lit = bright
             elif isinstance(frame, av.AudioFrame):
                 sounds.append((_seconds(frame), frame.to_ndarray()[0].astype(np.float32)))
-            if most is not None and pictures >= most:
-                break
     return flashes, _beginnings(sounds)
 
 

@@ -31,6 +31,7 @@ SCENARIOS = {
     "traffic": "bytes moved in the memory of a GPU for a 1080p frame (only when named; needs a C++ compiler)",
     "host": "time of our own code for a frame, kernels and networks replaced by nothing",
     "webrtc": "from a browser's camera through the graph and back (only when named; needs Chromium)",
+    "sync": "sound against picture through RTMP, the graph, RTMP and a file (only when named)",
     "faults": "stages that raise, stall and return late; panic",
     "soak": "memory over ten minutes (only when named)",
 }
@@ -45,7 +46,7 @@ WORDS = {
     "waits left out": "ordering that was taken away on purpose: each time the pictures or a race must tell",
     "cosine": "how alike two faces are to a recognition network, 1 is the same picture",
 }
-DEFAULT = tuple(name for name in SCENARIOS if name not in {"soak", "traffic", "webrtc"})
+DEFAULT = tuple(name for name in SCENARIOS if name not in {"soak", "sync", "traffic", "webrtc"})
 
 
 def parser() -> CommandParser:

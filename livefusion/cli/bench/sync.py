@@ -1,0 +1,100 @@
+"""Sound against picture: a clip that flashes and beeps, by RTMP through the graph to RTMP and a file."""
+
+import socket
+import statistics
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import av
+
+from livefusion.cli.bench.child import run_child
+from livefusion.cli.bench.figure import Figure
+from livefusion.cli.bench.options import BenchOptions
+from livefusion.core.errors import InputError, OutputError
+from livefusion.core.geometry import Size
+from livefusion.media.network.address import parse_stream
+from livefusion.media.network.rtmp import RtmpPublisher
+from livefusion.testing.beacon import skews, write_beacon
+
+_SIZE, _FPS = Size(640, 360), 30
+_LEAD_SECONDS = 20
+"""How much longer the clip is than the run: the graph takes a while to begin."""
+
+
+def measure(options: BenchOptions) -> list[Figure]:
+    """Publish in real time; what is later than 45 ms is noticed by people."""
+    seconds = round(options.seconds)
+    clip = options.folder / f"beacon-{seconds}s.mp4"
+    if not clip.exists():
+        write_beacon(clip, _SIZE, _FPS, seconds + _LEAD_SECONDS)
+    inlet, outlet = _url(), _url()
+    recorded, done = options.folder / "sync.mp4", threading.Event()
+    options.note(f"publishing for {seconds} s")
+    with ThreadPoolExecutor(2) as threads:
+        received = threads.submit(skews, outlet, {"listen": "1"})
+        threads.submit(_publish, clip, inlet, done)
+        arguments = ["-i", f"{inlet}?listen=1", "-o", str(recorded), "-o", outlet]
+        try:
+            report = run_child(
+                [*arguments, "--duration", str(seconds)], options.folder / "report.json"
+            ).report
+        finally:
+            done.set()
+    dropped = Figure("sync", "dropped", sum(report["frames"]["dropped"].values()), "frames")
+    return [dropped, *_figures("file", skews(str(recorded))), *_figures("RTMP", received.result())]
+
+
+def _figures(name: str, found: list[float]) -> list[Figure]:
+    """Signed median, its change over the run, and the largest distance of 95 of 100 flashes."""
+    if not found:
+        return [Figure(name, "flashes", 0, "", "> 0")]
+    tenth = max(1, len(found) // 10)
+    drift = statistics.median(found[-tenth:]) - statistics.median(found[:tenth])
+    apart = sorted(abs(one) for one in found)
+    return [
+        Figure(name, "flashes", len(found), "", "> 0"),
+        Figure(name, "sound after picture p50", 1000 * statistics.median(found), "ms"),
+        Figure(name, "skew p95", 1000 * apart[min(len(apart) - 1, len(apart) * 95 // 100)], "ms", "< 45"),
+        Figure(name, "skew max", 1000 * apart[-1], "ms"),
+        Figure(name, "drift", 1000 * drift, "ms"),
+    ]
+
+
+def _url() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"rtmp://127.0.0.1:{one.getsockname()[1]}/live/sync"
+
+
+def _publish(clip: Path, url: str, done: threading.Event) -> None:
+    """Send a clip in real time to a server that may take a while to be there."""
+    address = parse_stream(url, InputError)
+    while not done.wait(0.1):
+        try:
+            publisher = RtmpPublisher(address)
+        except (OSError, OutputError):
+            continue
+        try:
+            _send(clip, publisher, done)
+        except OSError:
+            pass  # the run has ended
+        finally:
+            publisher.close()
+        return
+
+
+def _send(clip: Path, publisher: RtmpPublisher, done: threading.Event) -> None:
+    target: Any = publisher
+    with av.open(str(clip)) as source, av.open(target, "w", format="flv") as container:
+        streams = {one.index: container.add_stream_from_template(one) for one in source.streams}
+        began = time.monotonic()
+        for packet in source.demux():
+            if packet.dts is None or packet.time_base is None:
+                continue
+            if done.wait(max(0.0, float(packet.dts * packet.time_base) + began - time.monotonic())):
+                return
+            packet.stream = streams[packet.stream.index]
+            container.mux(packet)
