@@ -198,7 +198,7 @@ class StreamSource:
         if self._format is None:
             if not self._address.listens:
                 raise error
-            _log.warning("%s", error)
+            _log.info("still waiting for the publisher: %s", error.problem)
             return
         if connection is not None:
             self.losses += 1

@@ -110,6 +110,38 @@ def test_sound_and_picture_arrive_together(beacon: Path, tmp_path: Path) -> None
     assert sink.stats.frames == count
 
 
+def test_rtsp_arrives_together(beacon: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Debian's ffmpeg takes one connection only: looking whether it answers would be that one.
+    monkeypatch.setattr("livefusion.media.network.sink.require_answer", lambda _: None)
+    url, path = f"rtsp://127.0.0.1:{free_port()}/live", tmp_path / "received.mkv"
+    command = [program("ffmpeg", "ffmpeg"), "-nostdin", "-loglevel", "error", "-rtsp_flags", "listen"]
+    recorder = subprocess.Popen([*command, "-i", url, "-c", "copy", "-y", str(path)])
+    try:
+        count = _written_when_answered(url, beacon)
+        recorder.wait()
+    finally:
+        recorder.kill()
+        recorder.wait()
+    assert worst(skews(str(path))) < LIMIT
+    with av.open(str(path)) as container:
+        assert sum(1 for one in container.demux(video=0) if one.size) >= count * 0.9
+
+
+def _written_when_answered(url: str, clip: Path) -> int:
+    """Send a clip as soon as the server listens; the number of pictures."""
+    while True:
+        with _clip(clip) as (source, output):
+            sink = _sink(url, output)
+            sink.open(CONTEXT)
+            try:
+                return _write_all(source, sink)
+            except OutputError as error:
+                if "nobody answers" not in str(error):
+                    raise
+            finally:
+                sink.close()
+
+
 def test_a_skew_of_the_input_is_seen(tmp_path: Path) -> None:
     clip = write_beacon(tmp_path / "late.mp4", SIZE, FPS, 3, late=0.1)
     assert skews(str(clip)) == pytest.approx([0.1, 0.1], abs=0.005)

@@ -141,6 +141,39 @@ def test_what_cannot_be_reached(url: str, told: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [("401 Unauthorized", "refuses us"), ("404 Not Found", "has no such stream")],
+)
+def test_what_a_server_of_rtsp_refuses(answer: str, told: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_refuse, args=(server, answer), daemon=True).start()
+        source = _source(f"rtsp://user:secret@127.0.0.1:{server.getsockname()[1]}/path")
+        with pytest.raises(InputError, match=told) as caught:
+            source.probe()
+    assert "secret" not in str(caught.value)
+
+
+def _refuse(server: socket.socket, answer: str) -> None:
+    """Answer every request of RTSP but OPTIONS like that."""
+    try:
+        while True:
+            visitor, _ = server.accept()
+            with visitor, visitor.makefile("rb") as lines:
+                method, number = b"", b""
+                for line in lines:
+                    method = method or line.split(b" ")[0]
+                    if line.lower().startswith(b"cseq:"):
+                        number = line.strip()
+                    if line == b"\r\n":
+                        status = "200 OK" if method == b"OPTIONS" else answer
+                        head = f'RTSP/1.0 {status}\r\nWWW-Authenticate: Basic realm="x"\r\n'.encode()
+                        visitor.sendall(head + number + b"\r\n\r\n")
+                        method = b""
+    except OSError:
+        return  # the test is over
+
+
 def test_a_port_that_is_taken() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
