@@ -20,13 +20,14 @@ from livefusion.core.timing import SystemClock
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
-from livefusion.media.network import rtmp
+from livefusion.media.network import amf, rtmp
 from livefusion.media.network.address import StreamAddress, parse_stream
 from livefusion.media.network.sink import StreamSink
 from livefusion.media.network.source import StreamSource
 from livefusion.media.sources.file import FileSource
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.beacon import skews, worst, write_beacon
+from livefusion.testing.media import LOSSLESS_H264, ClipFormat, decode_clip, pattern_picture, write_clip
 
 pytestmark = pytest.mark.net
 CONTEXT = StageContext("output", SystemClock())
@@ -140,6 +141,41 @@ def _written_when_answered(url: str, clip: Path) -> int:
                     raise
             finally:
                 sink.close()
+
+
+def test_large_pictures_and_long_streams(tmp_path: Path) -> None:
+    clip = write_clip(
+        tmp_path / "clip.mp4",
+        (pattern_picture(Size(640, 360), index * 7) for index in range(4)),
+        ClipFormat("libx264", options=LOSSLESS_H264),
+    )
+    url, path = f"rtmp://127.0.0.1:{free_port()}/live/key", tmp_path / "received.mkv"
+    hours = Fraction(5 * 3600)  # beyond 24 bits of milliseconds
+    with _recorder(url, path) as recorder, _clip(clip) as (source, output):
+        sink = _sink(url, replace(output, audio=None))
+        _open(sink)
+        for late in (Fraction(0), hours, hours, hours):
+            frame = source.read()
+            assert isinstance(frame, Frame)
+            sink.write(RenderedFrame(replace(frame, ts=frame.ts + late), Outcome.CLEAR))
+        sink.close()
+        recorder.wait()
+    with av.open(str(path)) as container:
+        packets = [one for one in container.demux(video=0) if one.size]
+        times = [round(float(one.pts * one.time_base), 2) for one in packets]
+    assert max(one.size for one in packets) > 3 * 4096  # several chunks
+    assert times == [0.0, 18000.03, 18000.07, 18000.1]
+    assert len(decode_clip(path)) == 4
+
+
+@pytest.mark.parametrize("value", [None, True, False, 1.5, "Übung", {"a": {"b": "c"}, "d": None}, {}])
+def test_amf_there_and_back(value: object) -> None:
+    assert amf.decode(amf.encode(value) * 2) == [value, value]
+
+
+@pytest.mark.parametrize("data", [b"", b"\x02", b"\x02\x00\x09ab", b"\x03\x00\x01a", b"\x00\x01", b"\xff"])
+def test_amf_that_is_cut_short_gives_nothing(data: bytes) -> None:
+    assert amf.decode(data) == []
 
 
 def test_a_skew_of_the_input_is_seen(tmp_path: Path) -> None:
