@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import av
+import numpy as np
 import pytest
 
 from livefusion.core.errors import InputError, OutputError, SettingsError
@@ -19,11 +20,13 @@ from livefusion.core.settings import (
     Settings,
     SwapSettings,
 )
+from livefusion.media.paint import save_marked
 from livefusion.media.sinks.null import NullSink
 from livefusion.media.sources.file import FileSource
 from livefusion.pipeline.assemble import Parts, Pipeline
 from livefusion.pipeline.report import SCHEMA
 from livefusion.pipeline.witness import Witness
+from livefusion.swap.persona import PersonaLibrary
 from livefusion.testing.performer_clip import render_clip
 
 pytestmark = pytest.mark.media
@@ -51,6 +54,34 @@ def run(settings: Settings, parts: Parts | None = None) -> dict[str, Any]:
 def require_sums(frames: dict[str, Any]) -> None:
     assert frames["captured"] == frames["delivered"] + sum(frames["dropped"].values())
     assert frames["delivered"] == frames["swapped"] + frames["safe"] + frames["clear"]
+
+
+def test_a_switch_keeps_what_was_set_and_paint_has_its_own_defaults(clip: Path, tmp_path: Path) -> None:
+    paint = tmp_path / "paint.png"
+    rgba = np.zeros((256, 256, 4), np.uint8)
+    rgba[...] = (200, 40, 40, 255)
+    save_marked(paint, rgba)
+    settings = Settings(
+        input=str(clip), output=("null:",), swap=SwapSettings(smoothness=0.5, mouth=0.25, relight=0.6)
+    )
+    pipeline = Pipeline(settings)
+    try:
+        pipeline.start()
+        first = pipeline._current_plan()
+        pipeline.switch(str(paint))
+        painted = pipeline._current_plan()
+        pipeline.switch(first.identity.id)
+        again = pipeline._current_plan()
+        pipeline.wait(60)
+    finally:
+        pipeline.stop()
+    assert painted.swap == first.swap.model_copy(update={"shape": 0.0, "match_colour": False})
+    assert painted.swap.relight == 0.6, "what was set goes before what paint has"
+    assert again.swap == first.swap
+    assert np.array_equal(again.identity.texture, first.identity.texture), "as smooth as before"
+    plain = PersonaLibrary().load(first.identity.id).texture
+    assert not np.array_equal(again.identity.texture, plain)
+    assert pipeline.report()["frames"]["raw"] == 0
 
 
 def test_a_file_is_swapped_frame_by_frame(clip: Path, tmp_path: Path) -> None:
