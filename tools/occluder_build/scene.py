@@ -22,8 +22,8 @@ CROP = 128
 
 _KINDS: tuple[tuple[float, Callable[[Scene], Layer]], ...] = (
     (0.3, hands.hand),
-    (0.09, hair.strand),
-    (0.12, hair.wisp),
+    (0.13, hair.strand),
+    (0.14, hair.wisp),
     (0.05, hair.fringe),
     (0.04, hair.curtain),
     (0.16, glasses.glasses),
@@ -42,7 +42,7 @@ _BARE, _OPEN = 0.16, 0.3
 # What lies beyond the face is of little interest, and its hair has no label.
 _BEYOND, _BEYOND_COVERED = 0.02, 0.12
 # How wide the rim of a face is, in face widths, and what unlabelled hair and background count there.
-_RIM, _AT_RIM = 0.13, 0.2
+_RIM, _AT_RIM = 0.13, 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
