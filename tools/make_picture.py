@@ -14,7 +14,8 @@ from PIL import Image
 from livefusion.core.settings import Pace, Settings
 from livefusion.media.sinks.memory import KeptPicture, MemorySink
 from livefusion.media.sinks.sink import PictureSink
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 
 MOMENTS = ((20, "alex"), (75, "noor"))
 SIZE, FACE = "1280x720", 300

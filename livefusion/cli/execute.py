@@ -15,8 +15,9 @@ from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
 from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary, is_painted
+from livefusion.pipeline.parts import Parts
 from livefusion.provenance.consent import CONSENT_TEXT
 
 _log = logging.getLogger(__name__)

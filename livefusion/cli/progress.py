@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from livefusion.cli.console import Console
 
 if TYPE_CHECKING:
-    from livefusion.pipeline.assemble import Progress
+    from livefusion.pipeline.parts import Progress
 
 LIVE_INTERVAL = 0.25
 """Seconds between two looks at a run; Ctrl-C is heard within it on every system."""

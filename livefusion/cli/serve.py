@@ -14,7 +14,7 @@ def parser() -> CommandParser:
     made = CommandParser(
         "livefusion serve",
         "A page for your browser: it sends your camera and shows it with another face. OBS and other\n"
-        "programs send by WHIP and watch by WHEP. It is `run -i webrtc: -o webrtc:`, with the flags of `run`.",
+        "programs send by WHIP and watch by WHEP. It is `run -i webrtc: -o webrtc:`, with its flags.",
         "livefusion serve -s me.jpg --consent myself -o recording.mp4",
         usage="livefusion serve [-s SOURCE] [options]",
     )

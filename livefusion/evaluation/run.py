@@ -18,9 +18,10 @@ from livefusion.evaluation.picture import Picture
 from livefusion.evaluation.tap import Pair, PairSink, PasteTap, SourceTap
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.sources.uri import parse_input
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.ends import PictureSource, open_source
 from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.parts import Parts
 from livefusion.runtime.services import Limits
 
 Change = Callable[[int, Picture], Picture | None]

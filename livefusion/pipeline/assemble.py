@@ -7,15 +7,15 @@
                            ▶ detector, beside
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from livefusion.core.errors import DeviceError, GraphError, SettingsError
 from livefusion.core.settings import Pace, Settings
-from livefusion.core.timing import NANOSECONDS, Clock, SystemClock
+from livefusion.core.timing import NANOSECONDS, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
 from livefusion.media.encode.share import EncoderShare
@@ -23,12 +23,12 @@ from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
-from livefusion.media.webrtc.exchange import Exchange
 from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
+from livefusion.pipeline.parts import Parts, Progress
 from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
 from livefusion.pipeline.render import RUNGS, RenderPlan
@@ -38,53 +38,17 @@ from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
 from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Output
-from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.mailbox import LATEST, WAIT
 from livefusion.runtime.pacer import Pacing
 from livefusion.runtime.panic import PanicSwitch
-from livefusion.runtime.services import Limits
 from livefusion.runtime.snapshot import GraphSnapshot
 from livefusion.swap.mesh.smooth import smoothed
 from livefusion.swap.painted import swap_settings
 
 ENGINES = ("auto", "mesh")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How a run is going. ``total`` is the number of frames that are expected, None for a live input.
-
-    ``left_out`` names the optional work that is not done now because frames come late.
-    """
-
-    fps: float
-    p95_ms: float
-    dropped: int
-    tracks: int
-    device: str
-    delivered: int
-    captured: int
-    total: int | None
-    left_out: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Stand-ins for parts that settings would name: for embedding the graph, and for tests.
-
-    ``exchange`` is where peers are met if one of the ends is ``webrtc:``.
-    """
-
-    device: Device | None = None
-    source: Callable[[Device], PictureSource] | None = None
-    sinks: Sequence[Callable[[Device, OutputFormat], PictureSink]] = ()
-    clock: Clock | None = None
-    limits: Limits | None = None
-    restarts: RestartPolicy | None = None
-    exchange: Exchange | None = None
 
 
 class Pipeline:

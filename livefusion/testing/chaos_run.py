@@ -14,7 +14,8 @@ from livefusion.core.settings import Pace, SafetySettings, Settings
 from livefusion.core.timing import NANOSECONDS
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.services import Limits
 from livefusion.testing.chaos_source import ChaosSource

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from livefusion.core.settings import Pace, Settings
 from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FaultyDevice, Mishap
 from livefusion.testing.injections import ANALYSE, RENDER, Entry, Reels, Scene

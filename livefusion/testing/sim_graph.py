@@ -14,7 +14,8 @@ from livefusion.devices.device import Device, Event, Stream
 from livefusion.devices.pool import DeviceBuffer
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.sinks.memory import KeptPicture
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.failing_device import FailingDevice
 from livefusion.testing.sim_route import LIVE, Route, RouteEnds

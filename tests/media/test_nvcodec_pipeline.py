@@ -15,7 +15,8 @@ from livefusion.devices.device import Device
 from livefusion.media.nvcodec.capabilities import NO_NVENC, Capabilities, Engine
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sources.file import FileSource
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.testing.media import decode_clip, luma_of
 from livefusion.testing.nvcodec import Faults, stand_in_codecs
 from livefusion.testing.performer_clip import render_clip

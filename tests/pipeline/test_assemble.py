@@ -23,7 +23,8 @@ from livefusion.core.settings import (
 from livefusion.media.paint import save_marked
 from livefusion.media.sinks.null import NullSink
 from livefusion.media.sources.file import FileSource
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.report import SCHEMA
 from livefusion.pipeline.witness import Witness
 from livefusion.swap.persona import PersonaLibrary

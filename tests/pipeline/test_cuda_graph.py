@@ -14,7 +14,8 @@ from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.memory import KeptPicture, MemorySink
 from livefusion.media.sources.performer import PerformerSource
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.slow_clock import SlowClock
 from livefusion.testing.twin_device import TwinDevice

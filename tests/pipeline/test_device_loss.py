@@ -19,7 +19,8 @@ from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
 from livefusion.pipeline import stages
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.chaos_run import threads_left
 from livefusion.testing.chaos_source import ChaosSource

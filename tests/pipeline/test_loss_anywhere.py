@@ -15,7 +15,8 @@ from livefusion.devices.device import Device
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.testing.chaos_run import threads_left
 from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler

@@ -23,8 +23,9 @@ from livefusion.media.sinks.null import NullSink
 from livefusion.media.sources.file import FileSource
 from livefusion.media.sources.performer import PerformerSource
 from livefusion.pipeline import assemble
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.movable_stage import REFUSED, MovableStage
+from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.recovery import Footing, Recovery
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.faults import FaultBoard, FragileDevice, Mishap

@@ -15,7 +15,8 @@ from livefusion.devices.device import Device
 from livefusion.faces.kalman import LIBRARY
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.memory import KeptPicture, MemorySink
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.injections import Reels
 from livefusion.testing.reel import Reel

@@ -13,7 +13,8 @@ import livefusion.testing
 from livefusion.core.errors import MachineError
 from livefusion.core.geometry import Size
 from livefusion.core.settings import Settings, WebSettings
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.server.door import Door, open_door
 from livefusion.testing.browser import Browser, find_chromium
 from livefusion.testing.webrtc import burn_number

@@ -47,7 +47,8 @@ def _pictures(device: Any, frames: int) -> tuple[Sequence[Any], Sequence[dict[st
     from livefusion.faces.kalman import LIBRARY
     from livefusion.media.sinks.memory import MemorySink
     from livefusion.media.sources.performer import PerformerSource
-    from livefusion.pipeline.assemble import Parts, Pipeline
+    from livefusion.pipeline.assemble import Pipeline
+    from livefusion.pipeline.parts import Parts
 
     LIBRARY.filter_type()
     sinks: list[MemorySink] = []
@@ -71,7 +72,8 @@ def _pictures(device: Any, frames: int) -> tuple[Sequence[Any], Sequence[dict[st
 
 def _live(machine: Machine) -> list[Row]:
     from livefusion.core.settings import Pace, Settings
-    from livefusion.pipeline.assemble import Parts, Pipeline
+    from livefusion.pipeline.assemble import Pipeline
+    from livefusion.pipeline.parts import Parts
 
     settings = Settings(input=_LIVE, output=("null:",), pace=Pace.REALTIME, duration=_SECONDS)
     pipeline = Pipeline(settings, parts=Parts(device=machine.device))

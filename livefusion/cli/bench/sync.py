@@ -3,21 +3,14 @@
 import socket
 import statistics
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
-
-import av
 
 from livefusion.cli.bench.child import run_child
 from livefusion.cli.bench.figure import Figure
 from livefusion.cli.bench.options import BenchOptions
-from livefusion.core.errors import InputError, OutputError
 from livefusion.core.geometry import Size
-from livefusion.media.network.address import parse_stream
-from livefusion.media.network.rtmp import RtmpPublisher
 from livefusion.testing.beacon import skews, write_beacon
+from livefusion.testing.publisher import publish
 
 _SIZE, _FPS = Size(640, 360), 30
 _LEAD_SECONDS = 20
@@ -35,7 +28,7 @@ def measure(options: BenchOptions) -> list[Figure]:
     options.note(f"publishing for {seconds} s")
     with ThreadPoolExecutor(2) as threads:
         received = threads.submit(skews, outlet, {"listen": "1"})
-        threads.submit(_publish, clip, inlet, done)
+        threads.submit(publish, clip, inlet, done)
         arguments = ["-i", f"{inlet}?listen=1", "-o", str(recorded), "-o", outlet]
         try:
             report = run_child(
@@ -67,34 +60,3 @@ def _url() -> str:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return f"rtmp://127.0.0.1:{one.getsockname()[1]}/live/sync"
-
-
-def _publish(clip: Path, url: str, done: threading.Event) -> None:
-    """Send a clip in real time to a server that may take a while to be there."""
-    address = parse_stream(url, InputError)
-    while not done.wait(0.1):
-        try:
-            publisher = RtmpPublisher(address)
-        except (OSError, OutputError):
-            continue
-        try:
-            _send(clip, publisher, done)
-        except OSError:
-            pass  # the run has ended
-        finally:
-            publisher.close()
-        return
-
-
-def _send(clip: Path, publisher: RtmpPublisher, done: threading.Event) -> None:
-    target: Any = publisher
-    with av.open(str(clip)) as source, av.open(target, "w", format="flv") as container:
-        streams = {one.index: container.add_stream_from_template(one) for one in source.streams}
-        began = time.monotonic()
-        for packet in source.demux():
-            if packet.dts is None or packet.time_base is None:
-                continue
-            if done.wait(max(0.0, float(packet.dts * packet.time_base) + began - time.monotonic())):
-                return
-            packet.stream = streams[packet.stream.index]
-            container.mux(packet)

@@ -26,8 +26,9 @@ from livefusion.media.sources.performer import PerformerSource
 from livefusion.media.sources.performer_options import PerformerOptions
 from livefusion.media.sources.performer_scene import PerformerScene
 from livefusion.media.sources.performer_truth import FaceTruth
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.parts import Parts
 from livefusion.provenance.badge import badge_patch
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.testing.likeness import Likeness, landmark_error

@@ -20,7 +20,8 @@ from livefusion.core.settings import Pace, Settings, WebSettings
 from livefusion.core.timing import SystemClock
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.sources.performer import PerformerSource
-from livefusion.pipeline.assemble import Parts, Pipeline
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.parts import Parts
 from livefusion.runtime.stage import StageContext
 from livefusion.server.door import open_door
 from livefusion.testing.browser import Browser

@@ -1,0 +1,47 @@
+"""What goes into a run in place of what settings name, and what can be seen of it from outside."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from livefusion.core.timing import Clock
+from livefusion.devices.device import Device
+from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks.sink import PictureSink
+from livefusion.media.webrtc.exchange import Exchange
+from livefusion.pipeline.ends import PictureSource
+from livefusion.runtime.backoff import RestartPolicy
+from livefusion.runtime.services import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a run is going. ``total`` is the number of frames that are expected, None for a live input.
+
+    ``left_out`` names the optional work that is not done now because frames come late.
+    """
+
+    fps: float
+    p95_ms: float
+    dropped: int
+    tracks: int
+    device: str
+    delivered: int
+    captured: int
+    total: int | None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Stand-ins for parts that settings would name: for embedding the graph, and for tests.
+
+    ``exchange`` is where peers are met if one of the ends is ``webrtc:``.
+    """
+
+    device: Device | None = None
+    source: Callable[[Device], PictureSource] | None = None
+    sinks: Sequence[Callable[[Device, OutputFormat], PictureSink]] = ()
+    clock: Clock | None = None
+    limits: Limits | None = None
+    restarts: RestartPolicy | None = None
+    exchange: Exchange | None = None
