@@ -142,11 +142,13 @@ class Graph:
 
     def run(self) -> None:
         """Start and wait; on Ctrl-C stop first, then raise ``KeyboardInterrupt``."""
-        self.start()
-        try:
+        fresh = self._source is None
+        try:  # Ctrl-C may come before the last thread has started
+            self.start()
             self.wait()
         finally:
-            self.stop()
+            if fresh and self._source is not None:
+                self.stop()
 
     def snapshot(self) -> GraphSnapshot:
         """The figures of this instant; after the end, those of the run."""

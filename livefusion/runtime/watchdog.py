@@ -28,11 +28,12 @@ class Watchdog:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and wait for it."""
+        """End the thread and wait for it, if it was started at all."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _watch(self) -> None:
         while True:
