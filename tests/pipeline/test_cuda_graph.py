@@ -78,10 +78,11 @@ def test_it_makes_the_pictures_that_the_cpu_makes() -> None:
     assert [one.outcome for one in got] == [Outcome.SWAPPED] * FRAMES
     for wanted, one in zip(expected(), got, strict=True):
         away = np.abs(wanted.luma.astype(int) - one.luma)
-        # Rounding; a few pixels on the edges of triangles, which fall to either side; and a blur of the patch
-        # by the next of 64 kernels, where what was measured lies between two.
-        assert away.mean() < 0.1
-        assert (away > 3).mean() < 0.001
+        # Rounding; a few pixels on the edges of triangles, which fall to either side; a blur of the patch by
+        # the next of 64 kernels, where what was measured lies between two; and what is taken to be in front
+        # of the face, which waits inside a band that one of them has just left.
+        assert away.mean() < 0.15
+        assert (away > 3).mean() < 0.01
         assert np.abs(wanted.chroma.astype(int) - one.chroma).max() <= 8
 
 
