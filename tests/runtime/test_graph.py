@@ -21,6 +21,7 @@ from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
 from livefusion.runtime.mailbox import LATEST, WAIT, Policy
 from livefusion.runtime.stage import StageContext
+from livefusion.runtime.watchdog import Watchdog
 from livefusion.testing.stages import (
     MemorySink,
     NullStage,
@@ -242,6 +243,18 @@ def test_ctrl_c_lets_sinks_finish_their_files() -> None:
         graph.run()
     assert (sink.events, sink.closed) == ([Eos()], 1)
     assert not graph.snapshot().running
+
+
+def test_ctrl_c_while_it_starts_ends_what_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Watchdog) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watchdog, "start", interrupted)
+    sink = MemorySink()
+    graph = graph_of(endless(), sink, interval_ns=MS)
+    with pytest.raises(KeyboardInterrupt):
+        graph.run()
+    assert (sink.events, sink.closed) == ([Eos()], 1)
 
 
 def test_stop_is_bounded_when_the_source_hangs() -> None:
