@@ -17,7 +17,7 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 
-MOMENTS = ((20, "alex"), (75, "noor"))
+MOMENTS = ((20, "noor"), (75, "robin"))
 SIZE, FACE = "1280x720", 300
 CROP = slice(0, 720), slice(320, 1280)
 SHOWN = (480, 360)
