@@ -39,7 +39,8 @@ _LIPSTICK, _LIP_BLUR = 0.4, 14.0
 # Share of the soft shadow round the eyes that is taken away, likewise; brows are finer than the blur.
 _LID_SHADOW, _LID_BLUR = 0.35, 22.0
 # Brows and nose wings of many faces never lie quite on each other: what is brighter than its surroundings and
-# narrower than this is their ghost, but for the glint on the lips.
+# narrower than this is their ghost, but for the glint on the lips. What is darker is a strand of hair, except
+# on brows, eyes, nose and lips.
 _GHOST_WIDTH, _GHOST_SHARE = 15, 0.8
 # A mean of many faces is flatter than any of them; one that was moved away from its kin is not.
 _MOST_GAIN, _CONTRAST = 1.3, 9.0
@@ -165,14 +166,15 @@ def _without_make_up(detail: Floats) -> Floats:
     bare[..., 1:] *= (_SKIN_COLOUR + (_LIP_COLOUR - _SKIN_COLOUR) * lips)[..., None]
     bare[..., 0] -= _LID_SHADOW * eyes * np.minimum(low_pass(detail[..., 0], _LID_BLUR), 0)
     bare[..., 0] -= _LIPSTICK * lips * np.minimum(low_pass(detail[..., 0], _LIP_BLUR), 0)
-    bare[..., 0] -= _GHOST_SHARE * (1 - lips) * _ghosts(bare[..., 0])
+    bare[..., 0] -= _GHOST_SHARE * (1 - lips) * _narrow(bare[..., 0], cv2.MORPH_TOPHAT)
+    bare[..., 0] += _GHOST_SHARE * (1 - _telling()) * _narrow(bare[..., 0], cv2.MORPH_BLACKHAT)
     return bare
 
 
-def _ghosts(light: Floats) -> Floats:
-    """By how much L (1024, 1024) is brighter than its surroundings, where it is so only in a narrow line."""
+def _narrow(light: Floats, kind: int) -> Floats:
+    """By how much L (1024, 1024) is brighter (top hat) or darker (black hat) than round it, in lines."""
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (_GHOST_WIDTH, _GHOST_WIDTH))
-    return np.asarray(cv2.morphologyEx(light, cv2.MORPH_TOPHAT, disc), np.float32)
+    return np.asarray(cv2.morphologyEx(light, kind, disc), np.float32)
 
 
 def _symmetric_midmean(layers: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
