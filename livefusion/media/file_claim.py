@@ -23,7 +23,7 @@ class FileClaim:
             if path.is_file():  # a device belongs to everybody and has no length
                 self._lock(path)
                 os.ftruncate(self._descriptor, 0)
-        except BaseException:
+        except BaseException:  # also Ctrl-C: a claim without an owner would stay
             self.release()
             raise
 

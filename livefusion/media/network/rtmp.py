@@ -48,7 +48,7 @@ class RtmpPublisher:
         try:
             self._shake_hands()
             self._publish()
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nothing half open may stay
             self._socket.close()
             raise
         threading.Thread(target=self._listen, name="rtmp", daemon=True).start()
@@ -270,7 +270,7 @@ def _connect(address: StreamAddress) -> socket.socket:
         made.settimeout(WRITE_SECONDS)
         if address.scheme == "rtmps":
             made = ssl.create_default_context().wrap_socket(made, server_hostname=address.host)
-    except BaseException:
+    except BaseException:  # also Ctrl-C: nothing half open may stay
         made.close()
         raise
     return made

@@ -94,7 +94,7 @@ class StreamSource:
             self._sound = self._receiver.sound
             try:
                 self._meet(self._receiver)
-            except BaseException:
+            except BaseException:  # also Ctrl-C: nothing half open may stay
                 self.close()
                 raise
         return self.format

@@ -63,7 +63,7 @@ class WhipSink:
             self.stats.errors.append(error.problem)
             self._give_up()
             raise
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nothing half open may stay
             self._give_up()
             raise
         self.stats.reconnects = self._opened
