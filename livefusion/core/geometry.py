@@ -104,12 +104,17 @@ class Region:
     height: int
 
     @staticmethod
-    def covering(box: Box, size: Size) -> "Region":
-        """The smallest region that covers ``box`` inside a picture of even ``size``; possibly empty."""
+    def covering(box: Box, size: Size, step: int = 2) -> "Region":
+        """The smallest region that covers ``box`` inside a picture of even ``size``; possibly empty.
+
+        Its sides lie on multiples of ``step``, which is even, or on the border of the picture.
+        """
         box = box.clipped(size)
-        left, top = math.floor(box.x) & ~1, math.floor(box.y) & ~1
-        right, bottom = (math.ceil(box.right) + 1) & ~1, (math.ceil(box.bottom) + 1) & ~1
-        right, bottom = min(right, size.width), min(bottom, size.height)
+        left, top = math.floor(box.x / step) * step, math.floor(box.y / step) * step
+        if box.width <= 0 or box.height <= 0:
+            return Region(left, top, 0, 0)
+        right = min(math.ceil(box.right / step) * step, size.width)
+        bottom = min(math.ceil(box.bottom / step) * step, size.height)
         return Region(left, top, max(0, right - left), max(0, bottom - top))
 
     @property

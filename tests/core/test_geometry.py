@@ -75,10 +75,11 @@ def test_box_around_points_ignores_depth() -> None:
     assert Box.around(points) == Box(1, 4, 2, 7)
 
 
-@given(BOXES, EVEN_SIZES)
-def test_a_region_covers_its_box_with_whole_chroma_samples(box: Box, size: Size) -> None:
-    region, clipped = Region.covering(box, size), box.clipped(size)
+@given(BOXES, EVEN_SIZES, st.sampled_from((2, 8)))
+def test_a_region_covers_its_box_with_whole_chroma_samples(box: Box, size: Size, step: int) -> None:
+    region, clipped = Region.covering(box, size, step), box.clipped(size)
     assert all(edge % 2 == 0 for edge in (region.x, region.y, region.width, region.height))
+    assert region.x % step == region.y % step == 0
     assert 0 <= region.x <= region.x + region.width <= size.width
     assert 0 <= region.y <= region.y + region.height <= size.height
     if not region.empty:

@@ -16,6 +16,7 @@ from livefusion.core.geometry import Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.ops.reference.colour import CELL
 from livefusion.ops.registry import DRAW_MESH, MIX_TEXELS
 from livefusion.swap.mesh.canonical import canonical_mesh
 from livefusion.swap.mesh.canvas import PatchMemory, VertexUpload
@@ -126,7 +127,9 @@ class MeshEngine:
         mesh, weight = prepared.shape.onto(track.landmarks, settings.shape, settings.mouth, settings.eyes)
         shown = mesh[prepared.corners]
         box = Box.around(shown)
-        region = Region.covering(box, frame.size)
+        # On the grid over which light is averaged: by smaller steps the cells would move with the region, and
+        # colours at the rim would jump.
+        region = Region.covering(box, frame.size, CELL)
         if region.empty:
             return None
         memory = self._memory(track.id)
