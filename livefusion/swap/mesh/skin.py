@@ -21,7 +21,7 @@ _DELIT_MARGIN = np.array([14, 3.5, 4], np.float32)
 _SKIN, _NOT_SKIN = 1.2, 2.2
 _GROW_HAIR = 15
 _HAIR_MARGIN = 33
-_SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 18
+_SOFTEN_BEFORE, _SOFTEN_AFTER = 6, 16
 # Streaks: blur in texels, and factor and offset of the cheeks' own, for none and for hair.
 _STRAND_BLUR, _STRANDS = 7.0, ((1.4, 2.5), (2.2, 5.0))
 _OUTLINE_MARGIN = 31
