@@ -97,6 +97,30 @@ def _matched(level: np.uint8, gain: np.float32, added: np.float32) -> np.int32:
     return np.int32(min(max(level * gain + added + np.float32(0.5), np.float32(0)), np.float32(255)))
 
 
+@njit(cache=True, nogil=True)
+def _hash_rows(left: int, top: int, seed: int, goes_on: bool, words: npt.NDArray[np.int32]) -> None:
+    """Four rows of random words from (``left``, ``top``) on; ``goes_on`` if the last two begin these."""
+    for line in range(4):
+        if line < 2 and goes_on:
+            words[line] = words[line + 2]
+        else:
+            hash_row(left, top + line, seed, words[line])
+
+
+@njit(cache=True, nogil=True)
+def _shows(patch: Plane, row: int, column: int) -> bool:
+    """Whether any of 2 × 2 pixels of a patch has alpha."""
+    upper = patch[row, column, 3] | patch[row, column + 1, 3]
+    return bool(upper | patch[row + 1, column, 3] | patch[row + 1, column + 1, 3])
+
+
+@njit(cache=True, nogil=True)
+def _mixed(level: np.uint8, weight: np.int32, colour: np.int32) -> np.uint8:
+    """A chroma sample with the ``colour`` of four pixels over it, both weighted by their alphas."""
+    total = (np.int32(level) * (1020 - weight) + colour + 510) >> 2
+    return np.uint8((total + 1 + (total >> 8)) >> 8)
+
+
 @njit(
     f"void({WRITE_2D}, {WRITE_3D}, {READ_3D}, {READ_FLOATS_2D}, {READ_FLOATS_3D}, float64, {READ_1D},"
     "UniTuple(float64, 3), int64, int64, int64)",
@@ -133,23 +157,14 @@ def _blend_matched(  # noqa: PLR0917 numba takes no keyword-only arguments
     c_noise = np.zeros((2, max(right - left, 0) // 2), np.float32)
     for row in range(top, bottom, 2):
         if noisy:
-            for line in range(4):
-                if line < 2 and row > top:
-                    words[line] = words[line + 2]
-                else:
-                    hash_row(x + left - 1, y + row - 1 + line, seed, words[line])
+            _hash_rows(x + left - 1, y + row - 1, seed, row > top, words)
             for down in range(2):
                 luma_row(words[down : down + 3], white, coarse, y_noise[down])
             chroma_row((x + left) // 2, (y + row) // 2, seed, colour, c_noise)
         _light_row(light, shifts, strength, row, lines[0])
         _light_row(light, shifts, strength, row + 1, lines[1])
         for column in range(left, right, 2):
-            if not (
-                patch[row, column, 3]
-                | patch[row, column + 1, 3]
-                | patch[row + 1, column, 3]
-                | patch[row + 1, column + 1, 3]
-            ):
+            if not _shows(patch, row, column):
                 continue
             weight, cb, cr = np.int32(0), np.int32(0), np.int32(0)
             # Middles of cells lie between such blocks, so both columns have the same neighbours.
@@ -173,7 +188,5 @@ def _blend_matched(  # noqa: PLR0917 numba takes no keyword-only arguments
                     cr += a * _matched(patch[i, j, 2], gain_r, r_add + r_more * share)
                     weight += a
             i, j = (y + row) // 2, (x + column) // 2
-            total = (np.int32(chroma[i, j, 0]) * (1020 - weight) + cb + 510) >> 2
-            chroma[i, j, 0] = np.uint8((total + 1 + (total >> 8)) >> 8)
-            total = (np.int32(chroma[i, j, 1]) * (1020 - weight) + cr + 510) >> 2
-            chroma[i, j, 1] = np.uint8((total + 1 + (total >> 8)) >> 8)
+            chroma[i, j, 0] = _mixed(chroma[i, j, 0], weight, cb)
+            chroma[i, j, 1] = _mixed(chroma[i, j, 1], weight, cr)
