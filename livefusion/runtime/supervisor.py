@@ -205,6 +205,6 @@ class Supervisor:
         self._renewals = self._record.renewals
         try:
             self.part.open(StageContext(self._record.name, self._record.clock))
-        except Exception:
+        except Exception:  # border: whatever a part raises, what it half opened is closed
             self.close()
             raise

@@ -282,7 +282,7 @@ class SimDevice:
         operation = stream.queue.popleft()
         try:
             operation.work()
-        except Exception as error:
+        except Exception as error:  # border: raised again where the host waits, as a device does
             self._errors.append((operation.clock, error))
         stream.done += 1
 
