@@ -131,7 +131,7 @@ def _reach(port: int) -> socket.socket | None:
         try:
             inside = socket.create_connection(("127.0.0.1", port))
         except OSError:
-            pause.wait(_PAUSE)
+            pause.wait(timeout=_PAUSE)
             continue
         inside.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return inside

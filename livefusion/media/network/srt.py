@@ -82,7 +82,7 @@ class SrtBridge:
             return
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_SECONDS)
+            process.wait(timeout=_END_SECONDS)
             return
         process.kill()
         process.wait()
