@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import ModelError
-from livefusion.inference.onnx_file import OnnxGraph, read_graph
+from livefusion.inference.onnx_file import read_graph
+from livefusion.inference.onnx_graph import OnnxGraph
 from livefusion.inference.registry import TensorSpec
 
 LATENT = 512

@@ -1,272 +1,244 @@
 """What an ONNX file says of itself, read from its bytes alone: nothing is loaded, executed or trusted.
 
-The file is a protobuf message (``onnx.proto3``); only the fields that are needed are looked at, and of the
-weights only where they lie. So a file of half a gigabyte is described in milliseconds.
+Only heads are read, of the weights where they lie; so a file of half a gigabyte is described in
+milliseconds. Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 """
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
-from dataclasses import dataclass
-from math import prod
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import Final
 
 from livefusion.core.errors import ModelError
+from livefusion.inference.onnx_graph import AGAIN, Initializer, Node, OnnxGraph
 from livefusion.inference.registry import TensorSpec
-
-Bytes = memoryview
+from livefusion.inference.wire import LENGTH, Field, ShortError, Span, WireError, WireFile
 
 DTYPES: Final = {
     1: "float32",
     2: "uint8",
     3: "int8",
+    4: "uint16",
     5: "int16",
     6: "int32",
     7: "int64",
+    8: "string",
     9: "bool",
     10: "float16",
     11: "float64",
+    12: "uint32",
+    13: "uint64",
+    16: "bfloat16",
 }
-"""``TensorProto.DataType`` to the names of NumPy; other types are of no network that is known here."""
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
-_RAW_DATA, _DATA_LOCATION, _EXTERNAL = 9, 14, 1
+"""``TensorProto.DataType`` to the names of NumPy, and two that it lacks."""
 
-
-@dataclass(frozen=True, slots=True)
-class Initializer:
-    """A tensor of weights: ``start`` and ``size`` are its bytes in the file, 0 if they are not in one run."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    start: int
-    size: int
-    external: bool = False
-
-    def read(self, path: Path) -> npt.NDArray[Any]:
-        """The values. ``ModelError`` if they are not in the file, or not as many as the shape says."""
-        wanted = prod(self.shape) * np.dtype(self.dtype).itemsize
-        if self.size != wanted:
-            raise ModelError(f"tensor {self.name} of {path.name} cannot be read", "export the model anew")
-        with path.open("rb") as file:
-            file.seek(self.start)
-            values = np.frombuffer(file.read(wanted), np.dtype(self.dtype).newbyteorder("<"))
-        return values.reshape(self.shape).astype(self.dtype)
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """An operation of the graph."""
-
-    op: str
-    domain: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OnnxGraph:
-    """The outside of a network, its operations, and where its weights lie.
-
-    ``inputs`` are those that a caller has to give: initializers that are listed as inputs are left out.
-    """
-
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    initializers: tuple[Initializer, ...]
-    nodes: tuple[Node, ...]
-    opsets: dict[str, int]
-    producer: str = ""
-
-    @property
-    def consumed(self) -> frozenset[str]:
-        """Names of all tensors that an operation reads."""
-        return frozenset(name for node in self.nodes for name in node.inputs)
+# Subgraphs of If and Loop lie in attributes of nodes, and in those again. Nobody nests them so deeply.
+_DEEPEST = 16
+# The largest graphs that are passed round have some thousands of nodes; each takes about a kilobyte here.
+_MOST_NODES = 100_000
+_LONGEST_NAME = 1024
+_RAW_DATA, _EXTERNAL = 9, 1
+# Packed numbers of these fields are laid out like raw data, if they are of the same type.
+_LIKE_RAW = {4: "float32", 10: "float64"}
 
 
 def read_graph(path: Path) -> OnnxGraph:
     """Describe a file. ``ModelError`` if it cannot be read, is cut short, or is no ONNX network."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            view = memoryview(content)
-            try:
-                return _model(view)
-            finally:
-                view.release()
-    except (OSError, ValueError, IndexError, KeyError, OverflowError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is damaged"
-        raise ModelError(
-            f"{path} is no ONNX network that can be read ({reason})", "get the file again"
-        ) from error
+        with path.open("rb") as file:
+            return _Reader(WireFile(file, path.stat().st_size)).model()
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read ({error.strerror})", "see that the file is there") from error
+    except ShortError as error:
+        raise ModelError(f"{path.name} is cut short: {error}", AGAIN) from error
+    except WireError as error:
+        raise ModelError(f"{path.name} is no ONNX network that can be read ({error})", AGAIN) from error
 
 
-def _model(view: Bytes) -> OnnxGraph:
-    graph: tuple[int, int] | None = None
-    opsets: dict[str, int] = {}
-    producer = ""
-    for number, kind, value in _fields(view, 0, len(view)):
-        if number == 7 and kind == _LENGTH:
-            graph = value
-        elif number == 8 and kind == _LENGTH:
-            domain, version = _opset(view, value)
-            opsets[domain] = version
-        elif number == 2 and kind == _LENGTH:
-            producer = _text(view, value)
-    if graph is None or not opsets:
-        raise ValueError("no graph")
-    return _graph(view, graph, opsets, producer)
+class _Reader:
+    """Goes through a file once and collects what lies in subgraphs on the way."""
+
+    def __init__(self, wire: WireFile) -> None:
+        self._wire = wire
+        self._count = 0
+        self._inner: list[Node] = []
+        self._constants: list[Initializer] = []
+        self._functions: set[str] = set()
+
+    def model(self) -> OnnxGraph:
+        body: Field | None = None
+        ir_version, producer = 0, ""
+        opsets: dict[str, int] = {}
+        metadata: dict[str, str] = {}
+        for part in self._wire.fields(self._wire.whole):
+            match part.number:
+                case 1:
+                    ir_version = part.signed
+                case 2:
+                    producer = self._text(part)
+                case 7:
+                    body = part
+                case 8:
+                    opsets.update([self._opset(part)])
+                case 14:
+                    metadata.update([self._pair(part)])
+                case 25:
+                    self._function(part)
+        if body is None or not opsets:
+            raise WireError("there is no graph in it")
+        graph = self._graph(body.span)
+        return OnnxGraph(
+            *graph,
+            opsets=opsets,
+            producer=producer,
+            ir_version=ir_version,
+            metadata=metadata,
+            inner=tuple(self._inner),
+            constants=tuple(self._constants),
+            functions=frozenset(self._functions),
+        )
+
+    def _graph(
+        self, span: Span
+    ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...], tuple[Initializer, ...], tuple[Node, ...]]:
+        nodes, weights, inputs, outputs = [], [], [], []
+        for part in self._parts(span):
+            match part.number:
+                case 1:
+                    nodes.append(self._node(part.span, 0))
+                case 5:
+                    weights.append(self._tensor(part.span))
+                case 11:
+                    inputs.append(self._value(part.span))
+                case 12:
+                    outputs.append(self._value(part.span))
+        known = {weight.name for weight in weights}
+        given = tuple(spec for spec in inputs if spec.name not in known)
+        if not given or not outputs:
+            raise WireError("it has no inputs or no outputs")
+        return given, tuple(outputs), tuple(weights), tuple(nodes)
+
+    def _node(self, span: Span, depth: int) -> Node:
+        self._count += 1
+        if self._count > _MOST_NODES:
+            raise WireError(f"it has more than {_MOST_NODES} nodes")
+        inputs, outputs, op, domain = [], [], "", ""
+        for part in self._parts(span):
+            match part.number:
+                case 1:
+                    inputs.append(self._text(part))
+                case 2:
+                    outputs.append(self._text(part))
+                case 4:
+                    op = self._text(part)
+                case 5:
+                    self._attribute(part.span, depth)
+                case 7:
+                    domain = self._text(part)
+        return Node(op, domain, tuple(inputs), tuple(outputs))
+
+    def _attribute(self, span: Span, depth: int) -> None:
+        """Keep the tensors and the nodes of the subgraphs that an attribute holds."""
+        for part in self._parts(span):
+            if part.number in {5, 10}:
+                self._constants.append(self._tensor(part.span))
+            elif part.number in {6, 11}:
+                if depth == _DEEPEST:
+                    raise WireError("its subgraphs are nested too deeply")
+                self._subgraph(part.span, depth + 1)
+
+    def _subgraph(self, span: Span, depth: int) -> None:
+        for part in self._parts(span):
+            if part.number == 1:
+                self._inner.append(self._node(part.span, depth))
+            elif part.number == 5:
+                self._constants.append(self._tensor(part.span))
+
+    def _function(self, function: Field) -> None:
+        for part in self._parts(function.span):
+            if part.number == 7:
+                self._inner.append(self._node(part.span, 0))
+            elif part.number == 10:
+                self._functions.add(self._text(part))
+
+    def _tensor(self, span: Span) -> Initializer:
+        name, dtype, external = "", "", False
+        shape: list[int] = []
+        runs: dict[int, Span] = {}
+        for part in self._wire.fields(span):
+            if part.number == 1:
+                shape += self._wire.packed(part)
+            elif part.number == 2:
+                dtype = _dtype(part)
+            elif part.number == 8:
+                name = self._text(part)
+            elif part.number == 14:
+                external = part.value == _EXTERNAL
+            elif part.kind == LENGTH:
+                runs[part.number] = part.span
+        if any(side < 0 for side in shape):
+            raise WireError(f"tensor {name} has the shape {shape}")
+        run = next((runs[number] for number in runs if _is_plain(number, dtype)), Span(0, 0))
+        return Initializer(name, dtype, tuple(shape), run.start, run.size, external)
+
+    def _value(self, span: Span) -> TensorSpec:
+        name, dtype = "", ""
+        shape: tuple[int | str, ...] = ()
+        for part in self._parts(span):
+            if part.number == 1:
+                name = self._text(part)
+            elif part.number == 2:
+                for kind in self._parts(part.span):
+                    if kind.number == 1:
+                        dtype, shape = self._tensor_type(kind.span)
+        return TensorSpec(name, dtype, shape, "")
+
+    def _tensor_type(self, span: Span) -> tuple[str, tuple[int | str, ...]]:
+        dtype = ""
+        axes: list[Field] = []
+        for part in self._wire.fields(span):
+            if part.number == 1:
+                dtype = _dtype(part)
+            elif part.number == 2:
+                axes = [axis for axis in self._parts(part.span) if axis.number == 1]
+        return dtype, tuple(self._axis(axis.span, index) for index, axis in enumerate(axes))
+
+    def _axis(self, span: Span, index: int) -> int | str:
+        for part in self._wire.fields(span):
+            if part.number == 1 and part.signed > 0:  # some write −1 for an axis of any size
+                return part.signed
+            if part.number == 2:
+                return self._text(part) or f"axis{index}"
+        return f"axis{index}"
+
+    def _opset(self, field_: Field) -> tuple[str, int]:
+        domain, version = "", 0
+        for part in self._wire.fields(field_.span):
+            if part.number == 1:
+                domain = self._text(part)
+            elif part.number == 2:
+                version = part.signed
+        return domain, version
+
+    def _pair(self, field_: Field) -> tuple[str, str]:
+        texts = {part.number: self._text(part) for part in self._parts(field_.span)}
+        return texts.get(1, ""), texts.get(2, "")
+
+    def _parts(self, span: Span) -> Iterator[Field]:
+        """The fields that have a length, as all messages and texts do."""
+        return (part for part in self._wire.fields(span) if part.kind == LENGTH)
+
+    def _text(self, part: Field) -> str:
+        if part.kind != LENGTH:
+            raise WireError(f"there is a number for a name at byte {part.span.start}")
+        return self._wire.text(part, _LONGEST_NAME)
 
 
-def _graph(view: Bytes, span: tuple[int, int], opsets: dict[str, int], producer: str) -> OnnxGraph:
-    nodes, weights, inputs, outputs = [], [], [], []
-    for number, kind, value in _fields(view, *span):
-        if kind != _LENGTH:
-            continue
-        if number == 1:
-            nodes.append(_node(view, value))
-        elif number == 5:
-            weights.append(_initializer(view, value))
-        elif number == 11:
-            inputs.append(_value_info(view, value))
-        elif number == 12:
-            outputs.append(_value_info(view, value))
-    known = {weight.name for weight in weights}
-    given = tuple(spec for spec in inputs if spec.name not in known)
-    if not given or not outputs:
-        raise ValueError("no inputs or outputs")
-    return OnnxGraph(given, tuple(outputs), tuple(weights), tuple(nodes), opsets, producer)
+def _is_plain(number: int, dtype: str) -> bool:
+    """Whether a data field is laid out as the numbers are in memory; packed whole numbers are not."""
+    return number == _RAW_DATA or _LIKE_RAW.get(number) == dtype
 
 
-def _node(view: Bytes, span: tuple[int, int]) -> Node:
-    inputs, outputs, op, domain = [], [], "", ""
-    for number, kind, value in _fields(view, *span):
-        if kind != _LENGTH:
-            continue
-        if number == 1:
-            inputs.append(_text(view, value))
-        elif number == 2:
-            outputs.append(_text(view, value))
-        elif number == 4:
-            op = _text(view, value)
-        elif number == 7:
-            domain = _text(view, value)
-    return Node(op, domain, tuple(inputs), tuple(outputs))
-
-
-def _initializer(view: Bytes, span: tuple[int, int]) -> Initializer:
-    shape: list[int] = []
-    name, kind_of_data, external = "", 0, False
-    runs: dict[int, tuple[int, int]] = {}
-    for number, kind, value in _fields(view, *span):
-        if number == 1:
-            shape += [value] if kind == _VARINT else list(_varints(view, value))
-        elif number == 2 and kind == _VARINT:
-            kind_of_data = value
-        elif number == 8 and kind == _LENGTH:
-            name = _text(view, value)
-        elif number == _DATA_LOCATION and kind == _VARINT:
-            external = value == _EXTERNAL
-        elif kind == _LENGTH:
-            runs[number] = value
-    # Packed float_data is laid out like raw data; packed whole numbers are not.
-    wide = {1: 4, 11: 10}.get(kind_of_data)
-    run = runs.get(_RAW_DATA) or (runs.get(wide) if wide else None) or (0, 0)
-    dtype = DTYPES.get(kind_of_data, "uint8")
-    return Initializer(name, dtype, tuple(shape), run[0], run[1] - run[0], external)
-
-
-def _value_info(view: Bytes, span: tuple[int, int]) -> TensorSpec:
-    name, dtype = "", ""
-    shape: list[int | str] = []
-    for number, kind, value in _fields(view, *span):
-        if number == 1 and kind == _LENGTH:
-            name = _text(view, value)
-        elif number == 2 and kind == _LENGTH:  # TypeProto
-            for inner, inner_kind, tensor in _fields(view, *value):
-                if inner == 1 and inner_kind == _LENGTH:  # tensor_type
-                    dtype, shape = _tensor_type(view, tensor)
-    return TensorSpec(name, dtype, tuple(shape), "")
-
-
-def _tensor_type(view: Bytes, span: tuple[int, int]) -> tuple[str, list[int | str]]:
-    dtype = ""
-    shape: list[int | str] = []
-    for number, kind, value in _fields(view, *span):
-        if number == 1 and kind == _VARINT:
-            dtype = DTYPES.get(value, f"type {value}")
-        elif number == 2 and kind == _LENGTH:
-            for inner, _, dim in _fields(view, *value):
-                if inner == 1:
-                    shape.append(_dimension(view, dim, len(shape)))
-    return dtype, shape
-
-
-def _dimension(view: Bytes, span: tuple[int, int], axis: int) -> int | str:
-    for number, kind, value in _fields(view, *span):
-        if number == 1 and kind == _VARINT:
-            return int(value) if value < 1 << 62 else f"axis{axis}"  # some write −1 for an axis of any size
-        if number == 2 and kind == _LENGTH:
-            return _text(view, value) or f"axis{axis}"
-    return f"axis{axis}"
-
-
-def _opset(view: Bytes, span: tuple[int, int]) -> tuple[str, int]:
-    domain, version = "", 0
-    for number, kind, value in _fields(view, *span):
-        if number == 1 and kind == _LENGTH:
-            domain = _text(view, value)
-        elif number == 2 and kind == _VARINT:
-            version = value
-    return domain, version
-
-
-def _fields(view: Bytes, start: int, stop: int) -> Iterator[tuple[int, int, Any]]:
-    """(number, wire type, value) of each field; the value of a run of bytes is its (start, stop)."""
-    at = start
-    while at < stop:
-        key, at = _varint(view, at, stop)
-        number, kind = key >> 3, key & 7
-        if number == 0:
-            raise ValueError("field 0")
-        value: Any = None
-        if kind == _VARINT:
-            value, at = _varint(view, at, stop)
-        elif kind == _LENGTH:
-            size, at = _varint(view, at, stop)
-            value, at = (at, at + size), at + size
-        elif kind in {_FIXED32, _FIXED64}:
-            at += 4 if kind == _FIXED32 else 8
-        else:
-            raise ValueError(f"wire type {kind}")
-        if at > stop:
-            raise ValueError("cut short")
-        yield number, kind, value
-
-
-def _varint(view: Bytes, at: int, stop: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= stop or shift > 63:
-            raise ValueError("cut short")
-        byte = view[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def _varints(view: Bytes, span: tuple[int, int]) -> Iterator[int]:
-    at, stop = span
-    while at < stop:
-        value, at = _varint(view, at, stop)
-        yield value
-
-
-def _text(view: Bytes, span: tuple[int, int]) -> str:
-    return bytes(view[span[0] : span[1]]).decode()
+def _dtype(part: Field) -> str:
+    return DTYPES.get(part.value, f"type {part.value}")
