@@ -1,5 +1,4 @@
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -20,8 +19,10 @@ from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
 from livefusion.media.formats import OutputFormat
+from livefusion.media.sinks import vcam_writer
 from livefusion.media.sinks.vcam import REMEDY, VirtualCameraSink
 from livefusion.runtime.stage import StageContext
+from livefusion.testing.loopback import build_loopback, loopback_environment, read_log
 from livefusion.testing.media import patch_samples
 
 pytestmark = pytest.mark.media
@@ -54,6 +55,7 @@ class FakeCamera:
 
     def __init__(self, width: int, height: int, fps: float, **options: Any) -> None:
         self.size, self.fps, self.options = (width, height), fps, options
+        self.device, self.native_fmt = options["device"] or "/dev/video9", options["fmt"]
         self.sent: list[np.ndarray] = []
         self.closed = False
 
@@ -115,7 +117,7 @@ def test_a_driver_that_fails_later_is_a_driver_error(
     def refuse(picture: np.ndarray) -> None:
         raise RuntimeError("device gone\nlong story")
 
-    monkeypatch.setattr(cameras[0], "send", refuse)
+    monkeypatch.setattr(target, "_write", refuse)
     with pytest.raises(DriverError, match="device gone") as caught:
         target.write(rendered(FULL_709))
     assert "\n" not in str(caught.value)
@@ -145,33 +147,107 @@ for _ in range(3):
     target.write(t.rendered(t.FULL_709))
 target.close()
 """
+AGAIN = """
+import test_media_vcam as t
+target = t.sink(camera="/dev/video7")
+target.open(t.CONTEXT)
+for _ in range(4):
+    try:
+        target.write(t.rendered(t.FULL_709))
+    except t.DriverError as error:
+        print(error)
+        target.close()
+        target.open(t.CONTEXT)
+target.close()
+print(target.stats.frames, len(target.stats.errors))
+"""
+BESIDE = """
+import threading, time
+import test_media_vcam as t
+target = t.sink(camera="/dev/video7")
+target.open(t.CONTEXT)
+thread = threading.Thread(target=target.write, args=(t.rendered(t.FULL_709),))
+thread.start()
+for _ in range(1000):
+    print("beside" if thread.is_alive() else "after")
+    thread.join(timeout=0.01)
+    if not thread.is_alive():
+        break
+target.close()
+"""
 
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = shutil.which("gcc")
-    if compiler is None:
+    if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
-    library = tmp_path_factory.mktemp("shim") / "shim.so"
-    source = Path(__file__).with_name("v4l2_loopback_shim.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
+    return build_loopback(tmp_path_factory.mktemp("shim"))
 
 
-def run_under_shim(shim: Path, output: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {
-        "LD_PRELOAD": str(shim),
-        "SHIM_DEVICE": "/dev/video7",
-        "SHIM_OUTPUT": str(output),
-        "PYTHONPATH": str(Path(__file__).parent),
-    }
+def run_under_shim(
+    shim: Path, output: Path, program: str = PROGRAM, *, fault: str = "", log: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = loopback_environment(shim, output, fault=fault, log=log)
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=os.environ | variables | environment,
+        [sys.executable, "-c", program],
+        env=environment | {"PYTHONPATH": str(Path(__file__).parent)},
         check=False,
         capture_output=True,
         text=True,
     )
+
+
+@needs_package
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("einval@1+1", "Invalid argument"), ("short@1+1", f"it took {64 * 36} of {64 * 72} bytes")],
+)
+def test_a_picture_that_the_driver_refuses_is_told_and_the_camera_goes_on(
+    shim: Path, tmp_path: Path, fault: str, reason: str
+) -> None:
+    output, log = tmp_path / "pictures.raw", tmp_path / "log"
+    done = run_under_shim(shim, output, AGAIN, fault=fault, log=log)
+
+    assert done.returncode == 0, done.stderr
+    told, counts = done.stdout.splitlines()
+    assert told.startswith(f"the virtual camera does not take the picture ({reason}): ")
+    assert counts == "3 1"
+    assert "error writing frame" not in done.stderr  # pyvirtualcam's own words, on top of ours
+    whole = 64 * 72
+    assert [one.taken for one in read_log(log)] == [
+        whole,
+        -1 if "einval" in fault else whole // 2,
+        whole,
+        whole,
+    ]
+
+
+@needs_package
+def test_a_driver_that_hangs_stops_no_other_thread(shim: Path, tmp_path: Path) -> None:
+    done = run_under_shim(shim, tmp_path / "pictures.raw", BESIDE, fault="hang@0+1")
+    assert done.returncode == 0, done.stderr
+    # Held by the lock, the other thread would say so once, and then nothing until the picture is written.
+    assert done.stdout.count("beside") > 5
+
+
+@pytest.mark.parametrize("descriptors", [(), (3, 4)])
+def test_a_device_that_is_not_found_among_the_descriptors_is_sent_to(
+    monkeypatch: pytest.MonkeyPatch, descriptors: tuple[int, ...]
+) -> None:
+    camera = FakeCamera(64, 48, 30.0, device="/dev/video9", fmt="I420")
+    monkeypatch.setattr(vcam_writer, "open_descriptors", lambda: frozenset(descriptors))
+    monkeypatch.setattr(vcam_writer, "_target", lambda _: "/dev/video9")
+    picture = np.zeros((72, 64), np.uint8)
+    vcam_writer.choose_write(camera, True, frozenset())(picture)
+    assert len(camera.sent) == 1
+
+
+def test_a_device_of_another_format_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    camera = FakeCamera(64, 48, 30.0, device="/dev/video9", fmt="I420")
+    monkeypatch.setattr(vcam_writer, "open_descriptors", lambda: frozenset({3}))
+    monkeypatch.setattr(vcam_writer, "_target", lambda _: "/dev/video9")
+    vcam_writer.choose_write(camera, False, frozenset())(np.zeros((72, 64), np.uint8))
+    assert len(camera.sent) == 1
 
 
 @needs_package
@@ -190,7 +266,7 @@ def test_the_real_backend_writes_our_pictures_byte_for_byte(shim: Path, tmp_path
 
 @needs_package
 def test_a_device_that_refuses_the_format_is_one_clear_error(shim: Path, tmp_path: Path) -> None:
-    done = run_under_shim(shim, tmp_path / "pictures.raw", SHIM_FAIL="format")
+    done = run_under_shim(shim, tmp_path / "pictures.raw", fault="format")
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 1
     assert last.startswith("livefusion.core.errors.DriverError: the virtual camera cannot be used")

@@ -19,6 +19,7 @@ from livefusion.media.formats import OutputFormat
 from livefusion.media.host import Fitter, HostPictures
 from livefusion.media.recolor import Recolorer
 from livefusion.media.sinks.sink import SinkStats
+from livefusion.media.sinks.vcam_writer import Write, choose_write, open_descriptors
 from livefusion.runtime.stage import StageContext
 
 _LOOPBACK = (
@@ -30,6 +31,9 @@ _WEBCAM = ColorInfo(matrix=Matrix.BT601, range=Range.LIMITED)
 _OBS = "install OBS Studio, start its virtual camera once and stop it again"
 REMEDY = f"{_LOOPBACK if sys.platform == 'linux' else _OBS}; `livefusion doctor` says more"
 """What to do where there is no virtual camera."""
+_REFUSED = (
+    "close other programs that write to it, and load its driver again if it stays so; it is tried again"
+)
 
 
 class VirtualCameraSink:
@@ -44,6 +48,7 @@ class VirtualCameraSink:
         self._output = output
         self._camera_name = camera
         self._camera: Any = None
+        self._write: Write | None = None
         self._fitter = Fitter(output.size)
         self._recolorer = Recolorer(_WEBCAM)
         width, height = output.size.width, output.size.height
@@ -61,7 +66,7 @@ class VirtualCameraSink:
     def open(self, context: StageContext) -> None:
         """Take the virtual camera. ``DriverError`` if pyvirtualcam or the driver is missing or refuses."""
         module = _import_pyvirtualcam()
-        size = self._output.size
+        size, before = self._output.size, open_descriptors()
         try:
             self._camera = module.Camera(
                 size.width,
@@ -71,19 +76,30 @@ class VirtualCameraSink:
                 device=self._camera_name or None,
             )
         except (RuntimeError, ValueError, OSError) as error:
-            raise self._failure(_first_line(error)) from error
+            reason = _reason(error)
+            is_missing = "loopback device found" in reason
+            text = (
+                "there is no virtual camera"
+                if is_missing
+                else f"the virtual camera cannot be used ({reason})"
+            )
+            raise self._failure(text, REMEDY) from error
+        is_native = self._camera.native_fmt == module.PixelFormat.I420
+        self._write = choose_write(self._camera, is_native, before)
 
     def write(self, item: RenderedFrame) -> None:
-        """Send a picture. ``DriverError`` if the driver refuses it."""
+        """Send a picture. ``DriverError`` if the driver refuses it, or takes less than all of it."""
+        assert self._write is not None, "open comes first"
         frame = item.frame
         planes = self._fitter.fit(*self._host.planes(frame), frame.color.range)
         luma, chroma = self._recolorer.recolor(*planes, frame.color)
         np.copyto(self._luma, luma)
         cv2.split(chroma, (self._cb, self._cr))
         try:
-            self._camera.send(self._i420)
+            self._write(self._i420)
         except (RuntimeError, ValueError, OSError) as error:
-            raise self._failure(_first_line(error)) from error
+            text = f"the virtual camera does not take the picture ({_reason(error)})"
+            raise self._failure(text, _REFUSED) from error
         self._stats.frames += 1
         self._stats.bytes += self._i420.nbytes
 
@@ -92,15 +108,13 @@ class VirtualCameraSink:
 
     def close(self) -> None:
         """Give the virtual camera back."""
-        camera, self._camera = self._camera, None
+        camera, self._camera, self._write = self._camera, None, None
         if camera is not None:
             camera.close()
 
-    def _failure(self, reason: str) -> DriverError:
-        is_missing = "loopback device found" in reason
-        text = "there is no virtual camera" if is_missing else f"the virtual camera cannot be used ({reason})"
+    def _failure(self, text: str, remedy: str) -> DriverError:
         self._stats.errors.append(text)
-        return DriverError(text, REMEDY)
+        return DriverError(text, remedy)
 
 
 def _import_pyvirtualcam() -> Any:
@@ -114,6 +128,8 @@ def _import_pyvirtualcam() -> Any:
     return pyvirtualcam
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _reason(error: Exception) -> str:
+    """The first line of what was wrong."""
+    told = error.strerror if isinstance(error, OSError) else None
+    lines = [line.strip() for line in str(told or error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
