@@ -7,7 +7,8 @@
     │   ├── SettingsError           a flag, a TOML key or a value
     │   ├── InputError              a source that cannot be opened, read or understood
     │   ├── OutputError             a sink that cannot be opened or written
-    │   └── IdentityError           a source photo or persona that cannot be used
+    │   ├── IdentityError           a source photo or persona that cannot be used
+    │   └── ProvenanceError         a key, signature or log that is not what it should be
     ├── MachineError            exit 3: this machine cannot do it
     │   ├── DeviceError             no such device, driver or provider
     │   │   ├── OutOfMemoryError
@@ -55,6 +56,10 @@ class OutputError(RequestError):
 
 class IdentityError(RequestError):
     """A source photo, persona or identity cannot be used."""
+
+
+class ProvenanceError(RequestError):
+    """A key, a signature, a mark or an audit log is not what it should be."""
 
 
 class MachineError(LiveFusionError):

@@ -22,7 +22,8 @@ from livefusion.media.paint import is_marked, may_be_painted
 from livefusion.media.paths import leads_somewhere
 from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo, load_rgba
 from livefusion.pipeline.photo_check import photo_intake
-from livefusion.provenance.consent import ConsentRecord, consent_from_text, write_private
+from livefusion.provenance.consent import ConsentRecord, consent_from_text
+from livefusion.provenance.private_files import write_private
 from livefusion.provenance.store import IdentityStore
 from livefusion.swap.intake import Advice, Intake, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto

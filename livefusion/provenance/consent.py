@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Annotated, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from livefusion.core.errors import IdentityError
+from livefusion.provenance.private_files import write_private
 
 TEXT_VERSION = 1
 CONSENT_TEXT = (
@@ -20,7 +19,6 @@ CONSENT_TEXT = (
 )
 """What a record states; ``text_version`` rises whenever this sentence changes."""
 
-OWNER_FILE, OWNER_FOLDER = 0o600, 0o700
 Line = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\r\n]*\S[^\r\n]*$")]
 
 
@@ -111,33 +109,6 @@ def consent_from_text(text: str, photos: Iterable[Path]) -> ConsentRecord:
     """
     who, _, purpose = text.partition(",")
     return ConsentRecord.record("the person in the photo", who, purpose.strip() or "this run", photos)
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read (where the system has such rights), in one step.
-
-    The folder is made with the same care. ``IdentityError`` if the disk or the rights do not allow it.
-    """
-    try:
-        path.parent.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # 0600 by its contract
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.chmod(OWNER_FILE)
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> IdentityError:
-    return IdentityError(f"cannot write {path} ({error.strerror})", "free the disk or set LIVEFUSION_HOME")
 
 
 def _sha256(photo: Path) -> str:

@@ -19,7 +19,8 @@ import platformdirs
 
 from livefusion.core.errors import IdentityError
 from livefusion.core.words import did_you_mean
-from livefusion.provenance.consent import OWNER_FOLDER, ConsentRecord
+from livefusion.provenance.consent import ConsentRecord
+from livefusion.provenance.private_files import make_private_folder
 
 HOME_VARIABLE = "LIVEFUSION_HOME"
 FACE_FILE = "identity.npz"
@@ -77,12 +78,7 @@ class IdentityStore:
         """
         self.require_free(name)
         folder = self._folder(name)
-        try:
-            self.root.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
-        except OSError as error:
-            raise IdentityError(
-                f"cannot make {self.root} ({error.strerror})", f"set {HOME_VARIABLE} to a folder of yours"
-            ) from error
+        make_private_folder(self.root)
         consent.save(folder / CONSENT_FILE)
         return folder / FACE_FILE
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livefusion.core.errors import IdentityError
-from livefusion.provenance import consent as consent_module
-from livefusion.provenance.consent import ConsentRecord, consent_from_text, write_private
+from livefusion.provenance.consent import ConsentRecord, consent_from_text
+from livefusion.provenance.private_files import write_private
 
 pytestmark = pytest.mark.unit
 
@@ -97,7 +97,7 @@ def test_writing_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(consent_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(IdentityError, match="No space left"):
         write_private(path, b"new")
     assert path.read_bytes() == b"old"
