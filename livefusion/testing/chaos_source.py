@@ -22,7 +22,8 @@ from livefusion.testing.stages import InjectedError
 
 _CANDIDATES = 8
 _WARM_FRAMES = 20
-_PATIENCE_NS = 6 * NANOSECONDS
+# Long enough for a machine that other programs keep busy: how fast the graph recovers is measured elsewhere.
+_PATIENCE_NS = 20 * NANOSECONDS
 
 
 class ChaosSource:
@@ -32,7 +33,7 @@ class ChaosSource:
     is what is going wrong now.
 
     ``is_well`` tells whether a picture captured after an instant is out and swapped; the next injection waits
-    for it. Those after which the graph did not recover within six seconds are in ``unrecovered``.
+    for it. Those after which the graph did not recover within twenty seconds are in ``unrecovered``.
     """
 
     def __init__(
@@ -88,10 +89,15 @@ class ChaosSource:
         self._stream = device.stream("chaos")
 
     def shots(self, captured_ns: int) -> list[Shot]:
-        """What a picture captured at that time may show: its own shot and those shortly before it."""
+        """What a picture captured at that time may show, newest first: its own shot and those shortly before.
+
+        A repeat, which was not captured at its time, may show any that is remembered: a machine that stops for
+        a while makes the pacer repeat one that is old.
+        """
         with self._lock:
-            recent = [shot for at_ns, shot in self._recent if at_ns <= captured_ns]
-        return recent[-_CANDIDATES:][::-1]
+            recent = [(at_ns, shot) for at_ns, shot in self._recent if at_ns <= captured_ns]
+        repeat = not recent or recent[-1][0] != captured_ns
+        return [shot for _, shot in (recent if repeat else recent[-_CANDIDATES:])][::-1]
 
     def took(self, captured_ns: int) -> bool:
         """Whether a picture was captured at exactly that time, so that it is no repeat and no slate."""

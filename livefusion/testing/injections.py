@@ -180,5 +180,5 @@ INJECTIONS: dict[str, Injection] = {
 
 def sink_fails(name: str, mishap: Mishap) -> Injection:
     """The sink of that name raises, stalls or is late at its next write."""
-    seconds = {Mishap.RAISES: _ONCE, Mishap.STALLS: (0.5, 0.8), Mishap.LATE: _LATE}[mishap]
+    seconds = {Mishap.RAISES: _ONCE, Mishap.STALLS: (2.5, 3.0), Mishap.LATE: _LATE}[mishap]
     return work_fails((name,), mishap, seconds, 6)
