@@ -1,55 +1,90 @@
-"""``livefusion models``: which networks ship, under which licence, and whether their files are whole."""
+"""``livefusion models``: the networks that ship, and those that a user brings."""
 
 import argparse
+from pathlib import Path
 
 from livefusion.cli.console import Console
+from livefusion.cli.models_list import check, list_models
 from livefusion.cli.parser import CommandParser
-from livefusion.cli.table import table
-from livefusion.core.errors import ModelError
 
 
 def parser() -> CommandParser:
     """The parser of ``livefusion models``."""
     made = CommandParser(
         "livefusion models",
-        "The networks that ship with LiveFusion. Nothing is ever downloaded.",
-        "livefusion models check",
+        "The networks that ship with LiveFusion, and those of your own. Nothing is downloaded unless you\n"
+        "say `fetch`, and no network of others is part of LiveFusion: its licence is between you and them.",
+        "livefusion models add ~/Downloads/inswapper_128.onnx",
     )
-    made.add_argument(
-        "action",
-        choices=("list", "check"),
-        help="show them (with -v where they come from), or compare every file's sha256",
+    actions = made.add_actions("list|check|add|fetch|remove")
+    listed = actions.add_parser(
+        "list",
+        help="show what there is (with -v where it comes from)",
+        description="What ships, what you added or fetched, and with --known what can be fetched.",
+        example="livefusion models list --known",
     )
+    listed.add_argument("--known", action="store_true", help="what is known and can be fetched")
+    _add_json(listed)
+    checked = actions.add_parser(
+        "check",
+        help="compare every file's sha256",
+        description="Compare every file's sha256 with what it was.",
+        example="livefusion models check",
+    )
+    _add_json(checked)
+    _describe_add(
+        actions.add_parser(
+            "add",
+            help="take in a file of your own",
+            description="Say what a file is, and keep a copy under a name for --engine and the settings.",
+            example="livefusion models add swap.onnx --family ghost",
+        )
+    )
+    _describe_fetch(
+        actions.add_parser(
+            "fetch",
+            help="download a known file, after showing its licence",
+            description="Download a known file into your folder of models. It goes on where it was cut off,\n"
+            "uses the proxy that HTTPS_PROXY names, and keeps nothing whose sha256 is not right.",
+            example="livefusion models fetch ghost_2 --accept-licence",
+        )
+    )
+    removed = actions.add_parser(
+        "remove",
+        help="delete a file that you added or fetched",
+        description="Delete a file that you added or fetched; one that was added --in-place stays there.",
+        example="livefusion models remove ghost_2",
+    )
+    removed.add_argument("name", metavar="NAME", help="which one")
     return made
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
-    """List or check; ``ModelError`` if a file is missing or damaged."""
+    """Do what the action says; ``ModelError`` if a file is missing, damaged or not what it should be."""
     if arguments.action == "list":
-        return _list(console, getattr(arguments, "verbose", 0) > 0)
-    return _check(console)
+        return list_models(arguments, console)
+    if arguments.action == "check":
+        return check(arguments, console)
+    from livefusion.cli import models_user
+
+    return models_user.run(arguments, console)
 
 
-def _list(console: Console, with_source: bool) -> int:
-    from livefusion.inference.registry import ModelRegistry
-
-    head = ["name", "role", "MB", "licence"]
-    entries = list(ModelRegistry.load().values())
-    rows = [[entry.name, entry.role, f"{entry.size_bytes / 1e6:.2f}", entry.licence] for entry in entries]
-    if with_source:
-        head.append("source")
-        rows = [[*row, entry.source] for row, entry in zip(rows, entries, strict=True)]
-    console.result(table(head, rows, right={2}))
-    return 0
+def _describe_add(added: CommandParser) -> None:
+    added.add_argument("file", metavar="FILE", type=Path, help="an .onnx or .dfm file")
+    added.add_argument("--name", default="", help="what to call it; left out, what it is known as")
+    added.add_argument("--family", default="", help="what it is, where its graph fits several families")
+    added.add_argument("--in-place", action="store_true", help="leave the file where it lies, keep no copy")
+    _add_json(added)
 
 
-def _check(console: Console) -> int:
-    from livefusion.inference.registry import ModelRegistry
+def _describe_fetch(fetched: CommandParser) -> None:
+    fetched.add_argument("name", metavar="NAME", help="one of `livefusion models list --known`, or https://…")
+    fetched.add_argument("--accept-licence", action="store_true", help="you have read it and agree to it")
+    fetched.add_argument("--sha256", default="", help="what an https:// file must have")
+    fetched.add_argument("--family", default="", help="what an https:// file is, if its graph fits several")
+    _add_json(fetched)
 
-    checks = ModelRegistry.load().check_all()
-    for check in checks:
-        console.result(f"{'ok     ' if check.passed else 'damaged'}  {check.entry.name}")
-    failed = [check for check in checks if not check.passed]
-    if failed:
-        raise ModelError(failed[0].problem)
-    return 0
+
+def _add_json(parser: CommandParser) -> None:
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the answer to a file, or to - ")

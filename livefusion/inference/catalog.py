@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from livefusion.core.errors import ModelError, SettingsError
@@ -129,7 +129,7 @@ def hash_file(path: Path) -> str:
         raise ModelError(f"{path} cannot be read ({error.strerror})", "see that the file is there") from error
 
 
-def name_of(path: Path) -> str:
+def name_of(path: PurePath) -> str:
     """A name for a file that has none: what it is called, without what names cannot hold."""
     return _NOT_IN_NAMES.sub("_", path.stem).strip("._-")[:80] or "model"
 
@@ -202,7 +202,7 @@ class UserModels:
         model = inspect(path, family=family)
         called = self._free_name(name or model.name, model.sha256)
         kept = path.resolve() if in_place else self.root / f"{called}{path.suffix.lower() or '.onnx'}"
-        self._make_root()
+        self.make_root()
         if not in_place and not (kept.exists() and kept.samefile(path)):
             require_space(self.root, model.size_bytes)
             part = kept.with_name(f"{kept.name}.part")
@@ -214,10 +214,26 @@ class UserModels:
                 raise ModelError(
                     f"{path} cannot be copied to {kept} ({error.strerror})", "see the disk"
                 ) from error
-        return self.note(called, kept, model)
+        return self._note(called, kept, model)
 
-    def note(self, name: str, path: Path, model: ModelFile) -> ModelFile:
-        """Write down what a file under the folder is, in one step."""
+    def take(self, part: Path, suffix: str, model: ModelFile) -> ModelFile:
+        """Keep a file that already lies in the folder, under its name; the model as it is kept."""
+        called = self._free_name(model.name, model.sha256)
+        kept = part.replace(self.root / f"{called}{suffix}")
+        return self._note(called, kept, model)
+
+    def remove(self, name: str) -> None:
+        """Delete a model and its record; a file outside the folder stays. ``ModelError`` if there is none."""
+        if name not in self.names():
+            near = did_you_mean(name, self.names())
+            raise ModelError(f"no model of yours is called {name}", near or "see `livefusion models list`")
+        file = Path(str(self._record(name)["file"]))
+        if file.name == str(file):
+            (self.root / file).unlink(missing_ok=True)
+        (self.root / f"{name}.json").unlink()
+
+    def _note(self, name: str, path: Path, model: ModelFile) -> ModelFile:
+        """Write down what a file is, in one step."""
         record = {
             "schema": SCHEMA,
             "file": path.name if path.parent == self.root else str(path),
@@ -239,7 +255,8 @@ class UserModels:
             raise ModelError(f"there is another model {name}", "give this one a --name, or remove that one")
         return name
 
-    def _make_root(self) -> None:
+    def make_root(self) -> None:
+        """Make the folder; ``ModelError`` if the system refuses."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from livefusion.core.errors import ModelError
 from livefusion.core.words import did_you_mean
 from livefusion.inference.classify import Role
+from livefusion.inference.download import Download
 from livefusion.inference.registry import find_models_folder
 
 SCHEMA = "livefusion.known/1"
@@ -29,6 +30,11 @@ class KnownModel:
     mirrors: tuple[str, ...]
     terms: str = ""
     size_bytes: int | None = None
+
+    @property
+    def download(self) -> Download:
+        """What is asked of its mirrors."""
+        return Download(self.name, self.file, self.sha256, self.mirrors, self.size_bytes)
 
 
 class KnownModels(Mapping[str, KnownModel]):
