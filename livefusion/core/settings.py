@@ -112,14 +112,21 @@ class WebSettings(Snapshot):
     """How browsers and other programs send and watch by WebRTC."""
 
     host: str = "127.0.0.1"
-    """Address that webrtc: listens on; 0.0.0.0 lets the network in, and then a proxy should add HTTPS. With
-    127.0.0.1 pictures do not leave this machine either, unless --ice names a server."""
+    """Address that webrtc: listens on; 0.0.0.0 lets the network in, by HTTPS alone. With 127.0.0.1 pictures do
+    not leave this machine either, unless --ice names a server."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8090
     """Port that webrtc: listens on; 0 takes a free one."""
     token: str = ""
-    """What senders and viewers must know; left out, a new one each time, which is shown with the address."""
+    """What senders and viewers must know; left out, one is made, kept where only you can read it, and shown
+    with the address."""
+    certificate: Path | None = None
+    """Certificate for HTTPS, with its chain (PEM); left out, the network gets one that LiveFusion makes, which
+    browsers ask about."""
+    certificate_key: Path | None = None
+    """Private key of the certificate (PEM), unless it is in the same file."""
     origins: tuple[str, ...] = ()
-    """Another web site whose pages may send and watch here, such as https://example.org."""
+    """Another web site whose pages may send and watch here, or under whose name a proxy brings this one, such
+    as https://example.org."""
     ice: tuple[str, ...] = ()
     """A server that helps peers behind routers: stun:HOST:PORT, or turn:USER:PASSWORD@HOST:PORT."""
     bitrate: Annotated[int, Field(ge=100, le=100_000)] = 8000
@@ -133,6 +140,9 @@ class RecordingSettings(Snapshot):
     """Go on in NAME-2.mp4, NAME-3.mp4 and so on after so many seconds each."""
     split_mb: Annotated[float, Field(ge=1)] | None = None
     """Go on in NAME-2.mp4, NAME-3.mp4 and so on after so many megabytes each."""
+    separate_encoder: bool = False
+    """Encode recordings apart from the live outputs beside them: twice the work, but a viewer with a slow
+    connection lowers the quality of what is sent only, not of what is kept."""
 
 
 class Settings(Snapshot):

@@ -192,6 +192,7 @@ class Pipeline:
                 rss_peak_mb=self._usage.rss_peak_mb,
                 cores=self._usage.cores,
                 started_ns=self._started_ns,
+                encoders=self._share.encoders,
                 ladder=self._ladder,
             ),
             self._snapshot(),
@@ -240,7 +241,7 @@ class Pipeline:
                 name = _unique(redact(text), outputs)
                 exchange, files = self._parts.exchange, ends.input_files
                 make = partial(make_sink, locator, input_files=files, share=self._share, exchange=exchange)
-                make = partial(make, recording=self._settings.recording)
+                make = partial(make, recording=self._settings.recording, encodes_live=ends.encodes_live)
                 outputs[name] = Output(
                     partial(self._make_sink, name, make, output),
                     restart=is_live(locator),

@@ -13,6 +13,7 @@ from livefusion.media.formats import AudioFeed, InputFormat, OutputFormat
 from livefusion.media.network.address import StreamAddress
 from livefusion.media.sinks.file import FileSink
 from livefusion.media.sinks.null import NullSink
+from livefusion.media.sinks.shared_file import SharedFileSink
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sinks.split import Split
 from livefusion.media.sinks.vcam import VirtualCameraSink
@@ -82,6 +83,11 @@ class Ends:
         return settings.pace or (Pace.REALTIME if self.live else Pace.FAST)
 
     @property
+    def encodes_live(self) -> bool:
+        """Whether an output sends packets that a recording could keep as they are."""
+        return any(isinstance(one, StreamAddress | WebRtcLocator | WhipLocator) for one in self.outputs)
+
+    @property
     def input_files(self) -> tuple[Path, ...]:
         """Files that must not be overwritten."""
         return (self.input.path,) if isinstance(self.input, FileLocator) else ()
@@ -142,16 +148,19 @@ def make_sink(
     share: EncoderShare,
     exchange: Exchange | None = None,
     recording: RecordingSettings | None = None,
+    encodes_live: bool = False,
 ) -> PictureSink:
     """The sink behind OUTPUT, not opened yet.
 
     ``share`` encodes once for all live outputs; ``exchange`` is where peers of WebRTC are met; ``recording``
-    says how files are written.
+    says how files are written; ``encodes_live`` that they may keep what is encoded for another output.
     """
     match locator:
         case FileLocator(path):
-            split = Split.of(recording or RecordingSettings())
-            return FileSink(path, device, output, inputs=input_files, split=split)
+            recording = recording or RecordingSettings()
+            form = _RecordingForm(Split.of(recording), input_files)
+            shared = share if encodes_live and not recording.separate_encoder else None
+            return _make_recording(path, device, output, form, shared)
         case VirtualCameraLocator(name):
             return VirtualCameraSink(device, output, camera=name)
         case WebRtcLocator():
@@ -168,6 +177,21 @@ def make_sink(
             return StreamSink(address, redact(address.url), share, device, output)
         case NullLocator():
             return NullSink()
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordingForm:
+    split: Split
+    inputs: tuple[Path, ...]
+
+
+def _make_recording(
+    path: Path, device: Device, output: OutputFormat, form: _RecordingForm, share: EncoderShare | None
+) -> PictureSink:
+    """A recording of what ``share`` encodes, or with an encoder of its own."""
+    if share is not None:
+        return SharedFileSink(path, device, output, share, inputs=form.inputs, split=form.split)
+    return FileSink(path, device, output, inputs=form.inputs, split=form.split)
 
 
 def is_live(locator: OutputLocator) -> bool:

@@ -39,6 +39,7 @@ class Facts:
     rss_peak_mb: float
     cores: float
     started_ns: int
+    encoders: int = 0
     ladder: DeadlineLadder | None = None
 
 
@@ -56,6 +57,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "fps": _fps(facts, graph),
         "faces": asdict(facts.counts or FaceCounts()),
         "outputs": [_output(name, output, graph) for name, output in facts.outputs.items()],
+        "encoders": facts.encoders + sum(one.stats.encoders for one in facts.outputs.values()),
         "stages": _stages(graph),
         "restraint": _restraint(facts.ladder),
         "memory": {
@@ -196,6 +198,10 @@ def _output(name: str, output: Output, graph: GraphSnapshot | None) -> dict[str,
         "slates": sink.slates if sink else 0,
         "dropped": _drops_of(name, graph.dropped) if graph else {},
         "raw": output.raw,
+        "latency_ms": {
+            "residence": _percentiles(sink.residence if sink else LatencySummary()),
+            "written": _percentiles(sink.written if sink else LatencySummary()),
+        },
     }
 
 

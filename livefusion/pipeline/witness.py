@@ -115,4 +115,5 @@ class Output:
             bytes=sum(part.bytes for part in parts),
             errors=[error for part in parts for error in part.errors],
             reconnects=sum(part.reconnects for part in parts),
+            encoders=sum(part.encoders for part in parts),
         )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from livefusion.core.geometry import Size
 from livefusion.media.encode.opus import EncodedSound
 
 CLOCK_RATE = 90_000
@@ -14,11 +15,15 @@ TIME_BASE = Fraction(1, CLOCK_RATE)
 
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
-    """An H.264 access unit (Annex B, parameters before each key frame) and its media time at 90 kHz."""
+    """An H.264 access unit (Annex B, parameters before each key frame) and its media time at 90 kHz.
+
+    ``size`` is that of the picture, None where nobody asks.
+    """
 
     data: bytes
     pts: int
     is_key: bool
+    size: Size | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Outlet:
         self._lock = threading.Lock()
         self._posts: dict[int, Post] = {}
         self._rates: dict[int, int] = {}
+        self._hearers: set[int] = set()
         self._number = 0
         self._wants_key = False
         self.has_sound = True
@@ -64,11 +70,21 @@ class Outlet:
         with self._lock:
             return min(self._rates.values(), default=self._ceiling)
 
-    def attach(self, post: Post) -> int:
-        """Somebody watches from the next key frame on, which is asked for; a number to ``detach`` with."""
+    @property
+    def hearers(self) -> int:
+        """How many want the sound, too."""
+        return len(self._hearers)
+
+    def attach(self, post: Post, *, sound: bool = True) -> int:
+        """Somebody watches from the next key frame on, which is asked for; a number to ``detach`` with.
+
+        ``sound`` is False for those that have the sound of the input elsewhere.
+        """
         with self._lock:
             self._number += 1
             self._posts[self._number] = post
+            if sound:
+                self._hearers.add(self._number)
             self._wants_key = True
             return self._number
 
@@ -76,6 +92,7 @@ class Outlet:
         """That viewer is gone; nothing if it already was."""
         with self._lock:
             self._posts.pop(viewer, None)
+            self._hearers.discard(viewer)
             self._rates.pop(viewer, None)
 
     def limit(self, viewer: int, bitrate: int) -> None:

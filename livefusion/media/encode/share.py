@@ -10,6 +10,7 @@ from av.error import FFmpegError
 
 from livefusion.core.errors import OutputError
 from livefusion.core.frame import Frame
+from livefusion.core.geometry import Size
 from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
@@ -77,6 +78,8 @@ class EncoderShare:
         self._sound: OpusReader | None = None
         self.bytes = 0
         """What was encoded so far."""
+        self.encoders = 0
+        """Encoders that were opened so far: one, and one more for each new size or device."""
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -119,7 +122,7 @@ class EncoderShare:
         try:
             encoder = self._ready(device, wanted)
             for packet in encoder.encode(frame, keyframe=self._takes_key()):
-                self._send(packet)
+                self._send(packet, frame.size)
         except FFmpegError as error:
             text = f"the picture cannot be encoded ({error.strerror})"
             raise OutputError(text, "choose another size") from error
@@ -130,6 +133,7 @@ class EncoderShare:
             self._stop()
             encoder = self._make(device, rate)
             encoder.open(output)
+            self.encoders += 1
             self._encoder, self._output, self._device, self._rate = encoder, output, device, rate
         elif abs(rate - self._rate) > _WORTH * self._rate:
             encoder.set_ceiling(rate)
@@ -142,11 +146,11 @@ class EncoderShare:
         too_early = self._key_pts is not None and self._last_pts - self._key_pts < KEY_INTERVAL
         return not too_early and self.outlet.take_key_request()
 
-    def _send(self, packet: Any) -> None:
+    def _send(self, packet: Any, size: Size) -> None:
         data = bytes(packet)
         if packet.is_keyframe:
             self._key_pts = packet.pts
-        self.outlet.send(EncodedPicture(data, packet.pts, bool(packet.is_keyframe)))
+        self.outlet.send(EncodedPicture(data, packet.pts, bool(packet.is_keyframe), size))
         self.bytes += len(data)
 
     def _advance_sound(self) -> None:
@@ -154,7 +158,7 @@ class EncoderShare:
         if self._sound is None:
             return
         until = self._delay.media_seconds(self._clock.now_ns()) + _AHEAD
-        if not self.outlet.viewers:
+        if not self.outlet.hearers:
             self._sound.skip(until)
             return
         for sound in self._sound.until(until):

@@ -1,11 +1,9 @@
 """The finished picture for a server of RTMP or RTSP, or as MPEG-TS for whoever takes the datagrams."""
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import av
 from av.error import FFmpegError
 
 from livefusion.core.errors import OutputError
@@ -15,7 +13,8 @@ from livefusion.core.geometry import Size
 from livefusion.core.timing import Timestamp
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
-from livefusion.media.encode.outlet import CLOCK_RATE, TIME_BASE, DueSound, EncodedPicture
+from livefusion.media.encode.member import ShareMember, packet_of
+from livefusion.media.encode.outlet import TIME_BASE, EncodedPicture
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
 from livefusion.media.network.address import StreamAddress
@@ -27,10 +26,6 @@ from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
 from livefusion.runtime.stage import StageContext
 
-KEYFRAME_TICKS = CLOCK_RATE
-"""Media time between key frames, at most: servers begin with one, and viewers of datagrams wait for one."""
-WAITING = 60
-"""Pictures that may wait while the network is slow; then it goes on with the next key frame."""
 # Muxers hold a packet back until the other stream has got as far: for no longer than this, in µs.
 _LIVE = {"flush_packets": "1", "max_interleave_delta": "20000"}
 _FLV = ("flv", {**_LIVE, "flvflags": "no_duration_filesize"})
@@ -58,17 +53,13 @@ class StreamSink:
     ) -> None:
         self._address = address
         self._share = share
-        self._device = device
+        self._member = ShareMember(share, device)
         self._output = replace(output, time_base=TIME_BASE)
         self._stats = SinkStats(uri)
-        self._pictures: deque[EncodedPicture] = deque()
-        self._viewer = 0
         self._bridge: SrtBridge | None = None
         self._publisher: RtmpPublisher | None = None
         self._stream: Recording | None = None
         self._size: Size | None = None
-        self._key_pts: int | None = None
-        self._needs_key = True
         self._opened = 0
 
     @property
@@ -92,25 +83,18 @@ class StreamSink:
             self._publisher = self._call()
         elif address.scheme != "udp":
             require_answer(address)
-        self._share.join(self._output)
-        self._viewer = self._share.outlet.attach(self._post)
-        self._needs_key, self._size = True, None
+        self._member.join(self._output)
+        self._size = None
         self._stats.reconnects = self._opened
         self._opened += 1
 
     def write(self, item: RenderedFrame) -> None:
         """Have a picture encoded, and send what is encoded. ``OutputError`` if the connection is lost."""
-        size = item.frame.size
         if self._bridge is not None and self._bridge.failed:
             raise broken(self._address)
-        if size != self._size:
-            if self._size is not None:
-                self._end_stream()
-            self._size = size
-        self._share.write(item.frame, self._device, self._output)
         try:
-            while self._pictures:
-                self._send(self._pictures.popleft(), size)
+            for picture in self._member.take(item.frame, self._output):
+                self._send(picture)
         except (FFmpegError, OSError) as error:
             text = explain(self._address, error, OutputError)
             self._stats.errors.append(text.problem)
@@ -122,11 +106,7 @@ class StreamSink:
 
     def close(self) -> None:
         """Hang up."""
-        if self._viewer:
-            self._share.outlet.detach(self._viewer)
-            self._share.leave()
-            self._viewer = 0
-        self._pictures.clear()
+        self._member.leave()
         try:
             self._end_stream()
         finally:
@@ -134,30 +114,14 @@ class StreamSink:
             if bridge is not None:
                 bridge.close()
 
-    def _post(self, item: EncodedPicture | DueSound) -> None:
-        """Take what was encoded, perhaps on the thread of another output."""
-        if isinstance(item, EncodedPicture):
-            self._pictures.append(item)
-
-    def _send(self, picture: EncodedPicture, size: Size) -> None:
-        if len(self._pictures) > WAITING:
-            self._pictures.clear()
-            self._needs_key = True
-        self._ask_for_key(picture)
-        if self._needs_key and not picture.is_key:
-            return
-        self._needs_key = False
+    def _send(self, picture: EncodedPicture) -> None:
+        size = picture.size or self._output.size
+        if self._stream is not None and size != self._size:
+            self._end_stream()
+        self._size = size
         stream = self._stream = self._stream or self._begin_stream(size)
         stream.begin(Timestamp(picture.pts, TIME_BASE))
-        self._stats.bytes += stream.mux([_packet(picture)])
-
-    def _ask_for_key(self, picture: EncodedPicture) -> None:
-        last = self._key_pts
-        if picture.is_key or last is None:
-            self._key_pts = picture.pts
-        elif self._needs_key or picture.pts - last >= KEYFRAME_TICKS:
-            self._key_pts = picture.pts
-            self._share.outlet.request_key()
+        self._stats.bytes += stream.mux([packet_of(picture)])
 
     def _begin_stream(self, size: Size) -> Recording:
         muxer, options = _MUXERS[self._address.scheme]
@@ -180,7 +144,6 @@ class StreamSink:
     def _end_stream(self) -> None:
         stream, self._stream = self._stream, None
         publisher, self._publisher = self._publisher, None
-        self._needs_key = True
         try:
             if stream is not None:
                 stream.finish()
@@ -191,11 +154,3 @@ class StreamSink:
                 stream.release()
             if publisher is not None:
                 publisher.close()
-
-
-def _packet(picture: EncodedPicture) -> Any:
-    packet: Any = av.Packet(picture.data)
-    packet.pts = packet.dts = picture.pts
-    packet.time_base = TIME_BASE
-    packet.is_keyframe = picture.is_key
-    return packet

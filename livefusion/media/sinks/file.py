@@ -95,6 +95,7 @@ class FileSink:
         self._claim = _create(self.path)
         try:
             self._encoder.open(self._output)
+            self._stats.encoders += isinstance(self._encoder, ChosenEncoder)
             target = f"file:{self.path}"
             self._recording = Recording(target, muxer, options, self._encoder.codec, self._output)
         except (FFmpegError, OSError, ValueError) as error:

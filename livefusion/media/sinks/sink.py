@@ -16,6 +16,8 @@ class SinkStats:
     bytes: int = 0
     errors: list[str] = field(default_factory=list)
     reconnects: int = 0
+    encoders: int = 0
+    """Encoders that were opened for this output alone."""
 
 
 class PictureSink(Sink[RenderedFrame], Protocol):
