@@ -34,6 +34,8 @@ NAMED_METAVARS = {
     "recording.split_seconds": "SECONDS",
     "recording.split_mb": "MB",
     "web.host": "ADDRESS",
+    "web.certificate": "FILE.pem",
+    "web.certificate_key": "FILE.pem",
     "web.origins": "URL",
     "web.ice": "URL",
     "web.bitrate": "KBIT",

@@ -21,9 +21,15 @@ class ConsoleHandler(logging.Handler):
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write ``livefusion: warning: TEXT``; never raises, for it runs on the threads of the graph."""
+        """Write ``livefusion: warning: TEXT``; never raises, for it runs on the threads of the graph.
+
+        What is secret in an address is left out, whoever logged it.
+        """
         with suppress(Exception):  # border: a log line that cannot be written must not end a stage
-            self._console.note(f"livefusion: {record.levelname.lower()}: {self.format(record)}")
+            # Not at the top: it takes the media libraries with it, and a command may need none of them.
+            from livefusion.media.sources.uri import redact
+
+            self._console.note(f"livefusion: {record.levelname.lower()}: {redact(self.format(record))}")
 
 
 def start_logging(console: Console, verbose: int) -> None:

@@ -21,8 +21,12 @@ def peers_of(settings: Settings, console: Console) -> Iterator[Exchange | None]:
 
     with open_door(settings.web) as door:
         console.note(f"open this page: {door.page}")
+        if door.fingerprint:
+            console.note(
+                f"the browser will ask about its certificate; it is ours if its SHA-256 is {door.fingerprint}"
+            )
         if sends:
-            console.note(f"or send by WHIP to {door.address}/whip with the token {door.token}")
+            console.note(f"or send by WHIP to {door.address}/whip, with what follows token= as bearer token")
         if watches:
-            console.note(f"or watch by WHEP at {door.address}/whep with the token {door.token}")
+            console.note(f"or watch by WHEP at {door.address}/whep, with the same token")
         yield door.exchange

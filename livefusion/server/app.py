@@ -9,6 +9,7 @@ from livefusion.media.webrtc.ice import IceServer
 from livefusion.media.webrtc.offer import MAX_BYTES
 from livefusion.server.access import Access
 from livefusion.server.guard import Guard, Handler
+from livefusion.server.limits import Limits
 from livefusion.server.whip import Endpoint
 
 PAGE = Path(__file__).parent / "page"
@@ -17,14 +18,14 @@ WHIP, WHEP = "/whip", "/whep"
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
-def make_app(desk: Desk, access: Access) -> web.Application:
+def make_app(desk: Desk, access: Access, limits: Limits) -> web.Application:
     """The application for a desk; it runs on the desk's event loop, and ends its sessions with itself."""
     files = {f"/{path.name}": path for path in PAGE.iterdir() if path.suffix in _TYPES}
     files["/"] = PAGE / "index.html"
-    guard = Guard(access, open_paths=files.__contains__)
+    guard = Guard(access, limits, desk.clock, open_paths=files.__contains__)
     app = web.Application(middlewares=[guard.middleware], client_max_size=MAX_BYTES)
-    Endpoint(desk, "publisher", WHIP).add_to(app.router)
-    Endpoint(desk, "viewer", WHEP).add_to(app.router)
+    Endpoint(desk, "publisher", WHIP, limits.body_seconds).add_to(app.router)
+    Endpoint(desk, "viewer", WHEP, limits.body_seconds).add_to(app.router)
     for path, file in files.items():
         app.router.add_get(path, _page(file))
 

@@ -1,7 +1,7 @@
 """Opens the server beside a run, and closes it."""
 
+import asyncio
 import logging
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,19 +13,40 @@ from livefusion.media.webrtc.exchange import Exchange
 from livefusion.media.webrtc.ice import Reach, is_loopback, read_server
 from livefusion.media.webrtc.loop import LoopThread
 from livefusion.server.access import Access
+from livefusion.server.gate import Gates
+from livefusion.server.limits import Limits
+from livefusion.server.secret import token_of
+from livefusion.server.tls import Encryption, named_certificate, own_certificate
 
 _log = logging.getLogger(__name__)
 
 _START_SECONDS, _END_SECONDS = 10.0, 5.0
 
 
+class _Shy(logging.Filter):
+    """aiohttp logs what it cannot read, with a traceback: there may be a token in it, and it floods."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        kind = record.exc_info[0] if record.exc_info else None
+        _log.debug("a request is refused (%s)", kind.__name__ if kind is not None else record.levelname)
+        return False
+
+
+_http_log = logging.getLogger(f"{__name__}.http")
+_http_log.addFilter(_Shy())
+
+
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A server that listens: ``address`` without the token, ``page`` with it behind the #, never sent."""
+    """A server that listens: ``address`` without the token, ``page`` with it behind the #, never sent.
+
+    ``fingerprint`` (SHA-256) is that of a certificate of our own, which browsers ask about; else empty.
+    """
 
     exchange: Exchange
     address: str
     token: str
+    fingerprint: str = ""
 
     @property
     def page(self) -> str:
@@ -33,27 +54,39 @@ class Door:
         return f"{self.address}/#token={self.token}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    exchange: Exchange
+    reach: Reach
+    settings: WebSettings
+    token: str
+    encryption: Encryption | None
+    limits: Limits
+
+
 @contextmanager
-def open_door(settings: WebSettings) -> Iterator[Door]:
-    """Serve until the end of the block.
+def open_door(settings: WebSettings, limits: Limits | None = None) -> Iterator[Door]:
+    """Serve until the end of the block: by HTTP to this machine alone, by HTTPS to the network.
 
     ``DriverError`` if the port is taken or the extra packages are missing; ``SettingsError`` if an ICE server
-    is none.
+    is none, a certificate cannot be used, or a token is too weak.
     """
     reach = _reach_of(settings)
     app_parts = _import_app()
+    encryption = _encryption_of(settings)
+    token = token_of(settings.token, reachable=not is_loopback(settings.host))
     exchange = Exchange.make(settings.bitrate * 1000)
-    token = settings.token or secrets.token_urlsafe(12)
     thread = LoopThread()
     thread.start()
     try:
-        runner, port = thread.call(_listen(app_parts, exchange, reach, settings, token), _START_SECONDS)
+        plan = _Plan(exchange, reach, settings, token, encryption, limits or Limits())
+        runner, server, port = thread.call(_listen(app_parts, plan), _START_SECONDS)
         try:
-            if not is_loopback(settings.host):
-                _log.warning("the network can reach %s:%d, and only the token guards it", settings.host, port)
-            yield Door(exchange, f"http://{_shown(settings.host)}:{port}", token)
+            scheme = "https" if encryption is not None else "http"
+            fingerprint = encryption.fingerprint if encryption is not None else ""
+            yield Door(exchange, f"{scheme}://{_shown(settings.host)}:{port}", token, fingerprint)
         finally:
-            thread.call(runner.cleanup(), _END_SECONDS)
+            thread.call(_close(server, runner), _END_SECONDS)
     finally:
         thread.stop()
 
@@ -64,24 +97,47 @@ def _reach_of(settings: WebSettings) -> Reach:
     return Reach(servers, local=is_loopback(settings.host) and not servers)
 
 
-async def _listen(
-    app_parts: Any, exchange: Exchange, reach: Reach, settings: WebSettings, token: str
-) -> tuple[Any, int]:
+def _encryption_of(settings: WebSettings) -> Encryption | None:
+    """What is named, else nothing on this machine, and a certificate of our own on the network."""
+    if settings.certificate is not None:
+        return named_certificate(settings.certificate, settings.certificate_key)
+    return None if is_loopback(settings.host) else own_certificate(settings.host)
+
+
+async def _listen(app_parts: Any, plan: _Plan) -> tuple[Any, asyncio.Server, int]:
+    settings, limits, encryption = plan.settings, plan.limits, plan.encryption
     web, desk_type, make_app = app_parts
-    desk = desk_type(exchange, reach=reach)
-    access = Access.make(token, settings.host, settings.origins)
-    runner = web.AppRunner(make_app(desk, access), access_log=None, shutdown_timeout=1.0)
+    desk = desk_type(plan.exchange, reach=plan.reach)
+    app = make_app(desk, Access.make(plan.token, settings.host, settings.origins), limits)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        logger=_http_log,
+        shutdown_timeout=1.0,
+        keepalive_timeout=limits.idle_seconds,
+        lingering_time=1.0,
+    )
     await runner.setup()
-    site = web.TCPSite(runner, settings.host, settings.port)
     try:
-        await site.start()
+        server = await asyncio.get_running_loop().create_server(
+            Gates(runner.server, limits),
+            settings.host,
+            settings.port,
+            ssl=encryption.context if encryption is not None else None,
+            ssl_handshake_timeout=limits.head_seconds if encryption is not None else None,
+        )
     except OSError as error:
         await runner.cleanup()
         reason = error.strerror or str(error)
         raise DriverError(
             f"{settings.host}:{settings.port} cannot be listened on ({reason})", "choose another with --port"
         ) from error
-    return runner, runner.addresses[0][1]
+    return runner, server, server.sockets[0].getsockname()[1]
+
+
+async def _close(server: asyncio.Server, runner: Any) -> None:
+    server.close()
+    await runner.cleanup()
 
 
 def _import_app() -> Any:

@@ -1,5 +1,7 @@
 """WHIP (RFC 9725) for who sends, and WHEP for who watches: an offer is posted, and the answer comes back."""
 
+import asyncio
+
 from aiohttp import web
 
 from livefusion.media.webrtc.desk import Desk, Role, Session
@@ -18,8 +20,9 @@ _PREFLIGHT = {
 class Endpoint:
     """One of the two: where offers are posted, and under it the sessions that came of them."""
 
-    def __init__(self, desk: Desk, role: Role, path: str) -> None:
+    def __init__(self, desk: Desk, role: Role, path: str, body_seconds: float) -> None:
         self._desk = desk
+        self._body_seconds = body_seconds
         self._role = role
         self._path = path
 
@@ -35,7 +38,7 @@ class Endpoint:
     async def _post(self, request: web.Request) -> web.Response:
         if request.content_type != _SDP:
             return refusal(415, f"send {_SDP}", {"Accept-Post": _SDP})
-        session = await self._desk.admit(self._role, await _text(request))
+        session = await self._desk.admit(self._role, await self._text(request))
         response = web.Response(
             status=201, text=session.answer, content_type=_SDP, headers=self._headers(session)
         )
@@ -52,7 +55,7 @@ class Endpoint:
             return refusal(501, "ICE is not restarted here: connect anew")
         if match is not None and match != _quoted(session.tag):
             return refusal(412, "this is not the ICE session of now")
-        fragment = read_fragment(await _text(request))
+        fragment = read_fragment(await self._text(request))
         connection = session.party.connection
         for section, line in fragment.candidates:
             await connection.add_candidate(line, section)
@@ -67,6 +70,18 @@ class Endpoint:
 
     async def _options(self, request: web.Request) -> web.Response:
         return web.Response(status=204, headers={**_PREFLIGHT, "Accept-Post": _SDP})
+
+    async def _text(self, request: web.Request) -> str:
+        if (request.content_length or 0) > MAX_BYTES:
+            raise web.HTTPRequestEntityTooLarge(MAX_BYTES, request.content_length or 0)
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                body = await request.read()  # aiohttp stops at the application's limit
+            return str(body, "utf-8")
+        except TimeoutError as error:
+            raise web.HTTPRequestTimeout from error
+        except UnicodeDecodeError as error:
+            raise MalformedOfferError("this is no UTF-8 text") from error
 
     def _find(self, request: web.Request) -> Session:
         session = self._desk.find(request.match_info["name"])
@@ -83,16 +98,6 @@ class Endpoint:
 
     def _links(self) -> list[str]:
         return [server.link for server in self._desk.servers]
-
-
-async def _text(request: web.Request) -> str:
-    if (request.content_length or 0) > MAX_BYTES:
-        raise web.HTTPRequestEntityTooLarge(MAX_BYTES, request.content_length or 0)
-    body = await request.read()  # aiohttp stops at the application's limit
-    try:
-        return str(body, "utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedOfferError("this is no UTF-8 text") from error
 
 
 def _quoted(tag: str) -> str:

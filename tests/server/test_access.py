@@ -1,3 +1,5 @@
+import socket
+
 import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra webrtc")
@@ -17,7 +19,10 @@ pytestmark = pytest.mark.unit
         ("LOCALHOST", True),
         ("127.0.0.1:8090", True),
         ("[::1]:8090", True),
-        ("192.168.1.7", True),
+        ("127.8.8.8", True),
+        ("live.example:443", True),
+        ("192.168.1.7", False),
+        ("0.0.0.0:8090", False),
         ("evil.example", False),
         ("localhost.evil.example", False),
         ("127.0.0.1.evil.example:80", False),
@@ -27,7 +32,35 @@ pytestmark = pytest.mark.unit
     ],
 )
 def test_a_foreign_name_that_points_here_is_not_ours(header: str | None, known: bool) -> None:
-    assert Access.make("t", "127.0.0.1").knows_host(header) is known
+    access = Access.make("t", "127.0.0.1", ["https://live.example"])
+    assert access.knows_host(header) is known
+
+
+def test_who_is_found_by_the_network_is_found_by_any_of_its_addresses() -> None:
+    access = Access.make("t", "0.0.0.0")
+    assert access.knows_host("192.168.1.7:8090")
+    assert access.knows_host("[fe80::1]:8090")
+    assert access.knows_host(socket.gethostname())
+    assert not access.knows_host("evil.example")
+
+
+@pytest.mark.parametrize(
+    ("origin", "site", "allowed"),
+    [
+        (None, None, True),
+        (None, "none", True),
+        (None, "same-origin", True),
+        (None, "same-site", False),
+        (None, "cross-site", False),
+        ("http://127.0.0.1:8090", "same-origin", True),
+        ("https://live.example", "cross-site", True),
+        ("http://localhost:3000", "same-site", False),
+        ("null", "cross-site", False),
+    ],
+)
+def test_foreign_pages_may_not_ask(origin: str | None, site: str | None, allowed: bool) -> None:
+    access = Access.make("t", "127.0.0.1", ["https://live.example"])
+    assert access.allows_page(origin, site, "http://127.0.0.1:8090") is allowed
 
 
 @pytest.mark.parametrize(
