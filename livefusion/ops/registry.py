@@ -66,6 +66,11 @@ DRAW_MESH = OperatorSpec(
     reads=("vertices", "depth", "uv", "weight", "triangles", "texture"),
     writes=("patch",),
 )
+CROP_OF_TENSOR = OperatorSpec(
+    "crop_of_tensor", "crop", reads=("tensor", "mask", "bad"), writes=("crop", "bad")
+)
+LIMIT_ALPHA = OperatorSpec("limit_alpha", "crop", reads=("limit", "crop", "bad"), writes=("crop", "bad"))
+PATCH_OF_CROP = OperatorSpec("patch_of_crop", "crop", reads=("crop", "bad", "patch"), writes=("patch",))
 COLOUR_STATS = OperatorSpec(
     "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
 )

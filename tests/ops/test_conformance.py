@@ -39,7 +39,7 @@ def run(case: Case, kind: BodyKind, arguments: Arguments) -> Arguments:
         if not isinstance(before, np.ndarray):
             continue
         if name not in case.operator.writes:
-            assert np.array_equal(after[name], before), f"{kind} changed {name}"
+            assert np.array_equal(after[name], before, equal_nan=True), f"{kind} changed {name}"
         elif name in masks:
             assert np.array_equal(after[name][~masks[name]], before[~masks[name]]), (
                 f"{kind} strayed in {name}"

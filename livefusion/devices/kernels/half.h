@@ -15,6 +15,12 @@ LF_DEVICE LfHalf lf_half(float value) {
     return half;
 }
 
+LF_DEVICE float lf_float(LfHalf half) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half.bits));
+    return value;
+}
+
 #else
 
 // Round to nearest, ties to even, as the GPU does.
@@ -34,7 +40,16 @@ LF_DEVICE LfHalf lf_half(float value) {
     return {u16(sign | ((exponent >= 113 ? (exponent - 113) << 10 : 0) + kept + up))};
 }
 
+LF_DEVICE float lf_float(LfHalf half) {
+    const int exponent = half.bits >> 10 & 31;
+    const float sign = half.bits & 0x8000 ? -1.0f : 1.0f, fraction = float(half.bits & 1023);
+    if (exponent == 31) return half.bits & 1023 ? NAN : sign * INFINITY;
+    return sign * (exponent ? std::ldexp(fraction + 1024.0f, exponent - 25) : std::ldexp(fraction, -24));
+}
+
 #endif
 
+LF_DEVICE float lf_load(const float* source) { return *source; }
+LF_DEVICE float lf_load(const LfHalf* source) { return lf_float(*source); }
 LF_DEVICE void lf_store(float* target, float value) { *target = value; }
 LF_DEVICE void lf_store(LfHalf* target, float value) { *target = lf_half(value); }

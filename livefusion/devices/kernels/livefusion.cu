@@ -2,6 +2,7 @@
 #include "blur.cu"
 #include "colour.cu"
 #include "convert.cu"
+#include "crop.cu"
 #include "detail.cu"
 #include "feather.cu"
 #include "letterbox.cu"
