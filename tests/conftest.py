@@ -7,6 +7,12 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep keys, faces and the audit log of tests out of the user's own folders."""
+    monkeypatch.setenv("LIVEFUSION_HOME", str(tmp_path_factory.getbasetemp() / "home"))
+
+
+@pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
     """Take back what a command did to the product's logger.
 

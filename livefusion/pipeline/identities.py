@@ -2,8 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from livefusion.media.paths import leads_somewhere
 from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo, load_rgba
 from livefusion.pipeline.photo_check import photo_intake
 from livefusion.provenance.consent import ConsentRecord, consent_from_text
-from livefusion.provenance.private_files import write_private
 from livefusion.provenance.store import IdentityStore
 from livefusion.swap.intake import Advice, Intake, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
@@ -71,9 +69,9 @@ class IdentityLibrary:
         personas = self._personas.names()
         if not source or source in personas:
             return self._personas.load(source or personas[0])
-        if source in self._store.names():
+        if source in (*self._store.names(), *self._store.revoked()):
             record = self._store.consent(source, date.today())
-            return _read(self._store.face_file(source), record)
+            return _read(source, self._store.face(source, record), record)
         photos = self._photos(source)
         if is_painted(source, painted):
             return _read_painting(photos[0])
@@ -90,17 +88,8 @@ class IdentityLibrary:
             raise IdentityError(f"{name} is the name of a persona", "choose another name")
         self._store.require_free(name)
         identity = self._bake(name, photos, consent)
-        packed = _packed(identity)
-        try:
-            write_private(self._store.create(name, consent), packed)
-        except BaseException:  # half an identity would be a consent without a face
-            self._discard(name)
-            raise
-        return identity
-
-    def _discard(self, name: str) -> None:
-        with suppress(IdentityError):
-            self._store.remove(name)
+        signed = self._store.keep(name, consent, _packed(identity))
+        return replace(identity, consent=signed.as_report())
 
     def remove(self, name: str) -> None:
         """Delete a stored identity with its consent."""
@@ -235,17 +224,16 @@ def _packed(identity: Identity) -> bytes:
     return content.getvalue()
 
 
-def _read(path: Path, consent: ConsentRecord) -> Identity:
+def _read(name: str, content: bytes, consent: ConsentRecord) -> Identity:
     try:
-        with path.open("rb") as file:
-            arrays = read_arrays(file)
+        arrays = read_arrays(io.BytesIO(content))
         version = int(arrays.get("version", np.array(1)))
         if version > FILE_VERSION:
-            raise IdentityError(f"the identity at {path} is of a newer LiveFusion", "update livefusion")
+            raise IdentityError(f"the identity {name} is of a newer LiveFusion", "update livefusion")
         texture = _array(arrays["texture"], np.uint8, (TEXTURE_SIZE, TEXTURE_SIZE, 4))
         embedding = arrays.get("embedding")
         return Identity(
-            id=path.parent.name,
+            id=name,
             label=str(arrays["label"]),
             texture=texture,
             shape=_array(arrays["shape"], np.float32, (VERTEX_COUNT, 3)),
@@ -257,7 +245,7 @@ def _read(path: Path, consent: ConsentRecord) -> Identity:
             seen=float(arrays.get("seen", np.array(0))),
         )
     except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile) as error:
-        raise IdentityError(f"the identity at {path} is damaged", "remove it and add it anew") from error
+        raise IdentityError(f"the identity {name} is damaged", "remove it and add it anew") from error
 
 
 def _array(values: npt.NDArray[Any], kind: type[np.generic], shape: tuple[int, ...]) -> npt.NDArray[Any]:

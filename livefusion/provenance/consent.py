@@ -3,14 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from livefusion.core.errors import IdentityError
 from livefusion.provenance.private_files import write_private
+
+if TYPE_CHECKING:  # cryptography takes 40 ms to load, and a persona needs no signature
+    from livefusion.provenance.keys import OperatorKey, PublicKey
 
 TEXT_VERSION = 1
 CONSENT_TEXT = (
@@ -20,14 +24,25 @@ CONSENT_TEXT = (
 """What a record states; ``text_version`` rises whenever this sentence changes."""
 
 Line = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\r\n]*\S[^\r\n]*$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_SIGNED_AS = b"livefusion consent 1\n"
+_MINE = "my own pictures and streams"
+
+
+class Scope(StrEnum):
+    """Where a face may be put on."""
+
+    LIVE = "live"  # streams, pages and virtual cameras
+    RECORDING = "recording"  # files
 
 
 class ConsentRecord(BaseModel):
     """The consent that is kept with an identity.
 
-    ``subject`` is whose face it is, ``given_by`` who agreed ("myself" or a name), ``purposes`` to what,
-    ``until`` the last day on which it holds (None: until it is withdrawn), ``evidence`` the sha256 of every
-    photo, in hexadecimal, in the order in which they were given.
+    ``subject`` is whose face it is, ``given_by`` who agreed ("myself" or a name), ``scope`` where it may be
+    put on, ``purposes`` to what, ``until`` the last day on which it holds (None: until it is withdrawn),
+    ``evidence`` the sha256 of every photo, in hexadecimal, in the order in which they were given, ``face``
+    that of the face made of them, so that no consent fits another face, ``revoked_at`` when it was withdrawn.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,8 +52,11 @@ class ConsentRecord(BaseModel):
     purposes: Line
     until: date | None = None
     recorded_at: AwareDatetime
-    evidence: tuple[Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")], ...] = ()
+    evidence: tuple[Sha256, ...] = ()
     text_version: int = TEXT_VERSION
+    scope: tuple[Scope, ...] = tuple(Scope)
+    face: Sha256 | None = None
+    revoked_at: AwareDatetime | None = None
 
     @classmethod
     def record(
@@ -49,6 +67,7 @@ class ConsentRecord(BaseModel):
         photos: Iterable[Path],
         *,
         until: date | None = None,
+        scope: Iterable[Scope] = Scope,
         now: datetime | None = None,
     ) -> Self:
         """A record of a consent that is given now; reads the photos for their sha256.
@@ -65,6 +84,7 @@ class ConsentRecord(BaseModel):
                 until=until,
                 recorded_at=moment,
                 evidence=evidence,
+                scope=tuple(scope),
             )
         except ValidationError as error:
             field = str(error.errors()[0]["loc"][0])
@@ -74,27 +94,70 @@ class ConsentRecord(BaseModel):
         made.require_valid(moment.date())
         return made
 
+    @property
+    def id(self) -> str:
+        """A short name of the record as it was given: it stays when the consent is withdrawn."""
+        given = self.model_copy(update={"revoked_at": None})
+        return hashlib.sha256(_canonical(given.as_report())).hexdigest()[:16]
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The local midnight after the last day, with which it ends; None if no day was named."""
+        if self.until is None or self.until == date.max:
+            return None
+        return datetime.combine(self.until + timedelta(days=1), time.min).astimezone()
+
     def require_valid(self, today: date) -> None:
-        """``IdentityError`` if the consent has run out by ``today``."""
+        """``IdentityError`` if the consent was withdrawn or has run out by ``today``."""
+        if self.revoked_at is not None:
+            raise IdentityError(
+                f"the consent of {self.given_by} for {self.subject} was withdrawn on "
+                f"{self.revoked_at:%Y-%m-%d}",
+                "use another face",
+            )
         if self.until is not None and today > self.until:
             raise IdentityError(
                 f"the consent of {self.given_by} for {self.subject} ran out on {self.until}",
                 "ask again and add the identity anew",
             )
 
-    def save(self, path: Path) -> None:
-        """Write the record, readable by the owner alone, in one step: either all of it or nothing."""
-        write_private(path, self.model_dump_json(indent=2).encode() + b"\n")
+    def require_scope(self, scope: Scope) -> None:
+        """``IdentityError`` if the consent does not reach so far."""
+        if scope not in self.scope:
+            reach = " and ".join(self.scope) or "nothing"
+            raise IdentityError(
+                f"the consent of {self.given_by} for {self.subject} is for {reach}, not for {scope}",
+                "ask for it and add the identity anew",
+            )
+
+    def save(self, path: Path, key: "OperatorKey") -> None:
+        """Sign and write the record, readable by the owner alone, in one step: all of it or nothing."""
+        values = self.as_report()
+        signature = key.sign(_SIGNED_AS + _canonical(values)).hex()
+        document = {"record": values, "key": key.public.hex, "signature": signature}
+        write_private(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a record. ``IdentityError`` if there is none or it is damaged; expiry is not looked at."""
+    def load(cls, path: Path, key: "PublicKey") -> Self:
+        """Read a record that the owner of ``key`` signed; whether it still holds is not looked at.
+
+        ``IdentityError`` if there is none, or it is damaged, changed, or signed by somebody else.
+        """
+        anew = "add the identity anew"
         try:
-            return cls.model_validate_json(path.read_bytes())
+            document = json.loads(path.read_bytes())
+            values, signer = document["record"], document["key"]
+            signature = bytes.fromhex(document["signature"])
+            record = cls.model_validate_json(json.dumps(values))
         except OSError as error:
-            raise IdentityError(f"there is no consent at {path}", "add the identity anew") from error
-        except (ValidationError, UnicodeDecodeError) as error:
-            raise IdentityError(f"the consent at {path} is damaged", "add the identity anew") from error
+            raise IdentityError(f"there is no consent at {path}", anew) from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise IdentityError(f"the consent at {path} is damaged or not signed", anew) from error
+        if signer != key.hex:
+            raise IdentityError(f"the consent at {path} is signed with another key than yours", anew)
+        if not key.signed(signature, _SIGNED_AS + _canonical(values)):
+            raise IdentityError(f"the consent at {path} was changed after it was signed", anew)
+        return record
 
     def as_report(self) -> dict[str, object]:
         """The record as plain JSON values, for reports and ``Identity.consent``."""
@@ -109,6 +172,16 @@ def consent_from_text(text: str, photos: Iterable[Path]) -> ConsentRecord:
     """
     who, _, purpose = text.partition(",")
     return ConsentRecord.record("the person in the photo", who, purpose.strip() or "this run", photos)
+
+
+def consent_of_oneself(subject: str, photos: Iterable[Path]) -> ConsentRecord:
+    """The record of somebody who puts on their own face."""
+    return ConsentRecord.record(subject, "myself", _MINE, photos)
+
+
+def _canonical(values: dict[str, Any]) -> bytes:
+    """The bytes that are signed: JSON with sorted keys and without spaces."""
+    return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
 
 
 def _sha256(photo: Path) -> str:

@@ -46,7 +46,7 @@ class Library:
     def add(self, name: str, photos: list[Path], consent: ConsentRecord) -> SimpleNamespace:
         if any("dark" in photo.name for photo in photos):
             raise IdentityError("dark.jpg is too dark", "take it in daylight")
-        IdentityStore().create(name, consent).write_bytes(b"face")
+        IdentityStore().keep(name, consent, b"face")
         return SimpleNamespace(label=name)
 
 
@@ -99,7 +99,7 @@ def test_the_table_tells_whose_face_it_is_and_how_long_it_may_be_used(
     run_out = ConsentRecord(
         subject="bo", given_by="Bo", purposes="x", until=date(2020, 1, 1), recorded_at="2019-01-01T00:00:00Z"
     )
-    IdentityStore().create("bo", run_out).write_bytes(b"face")
+    IdentityStore().keep("bo", run_out, b"face")
     assert "ana is kept" in capsys.readouterr().out
     assert main(["identity", "list"]) == 0
     rows = capsys.readouterr().out.splitlines()

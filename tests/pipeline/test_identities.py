@@ -1,5 +1,6 @@
 """Whose face is put on: personas, stored identities, photos."""
 
+import io
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -83,12 +84,19 @@ def test_a_persona_keeps_its_name(library: IdentityLibrary) -> None:
 
 def test_a_damaged_identity_is_told_in_one_line(library: IdentityLibrary, tmp_path: Path) -> None:
     library.add("ana", [PHOTO], consent())
-    face = tmp_path / "identities" / "ana" / "identity.npz"
+    [face] = (tmp_path / "identities" / "ana").glob("*.npz")
     for damage in (b"", b"PK\x03\x04 no archive", face.read_bytes()[:1000]):
         face.write_bytes(damage)
-        with pytest.raises(IdentityError, match="damaged") as caught:
+        with pytest.raises(IdentityError, match="changed") as caught:
             library.load("ana")
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive"])
+def test_what_is_no_face_is_damaged(library: IdentityLibrary, content: bytes) -> None:
+    library._store.keep("ana", consent(), content)
+    with pytest.raises(IdentityError, match="damaged"):
+        library.load("ana")
 
 
 @pytest.mark.parametrize(
@@ -106,14 +114,14 @@ def test_a_damaged_identity_is_told_in_one_line(library: IdentityLibrary, tmp_pa
 def test_an_identity_of_another_form_is_damaged(
     library: IdentityLibrary, tmp_path: Path, part: str, damage: Callable[[np.ndarray], np.ndarray]
 ) -> None:
-    write_face(library, tmp_path, {part: damage})
+    write_face(library, {part: damage})
     with pytest.raises(IdentityError, match="damaged"):
         library.load("ana")
 
 
 def test_an_identity_of_the_first_version_is_read(library: IdentityLibrary, tmp_path: Path) -> None:
     dropped: Damages = dict.fromkeys(("version", "views", "seen"))
-    write_face(library, tmp_path, dropped)
+    write_face(library, dropped)
     found = library.load("ana")
     assert (found.views, found.seen, dict(found.expressions)) == (0, 0.0, {})
 
@@ -126,14 +134,13 @@ def test_what_the_holes_of_a_stored_face_show_is_known(
         alpha = np.round(face_mask() * 255 * kept).astype(np.uint8)
         return np.dstack([texture[..., :3], alpha])
 
-    write_face(library, tmp_path, {"texture": thin})
+    write_face(library, {"texture": thin})
     assert library.load("ana").coverage == pytest.approx(coverage, abs=0.01)
 
 
-def write_face(library: IdentityLibrary, folder: Path, damages: Damages) -> None:
+def write_face(library: IdentityLibrary, damages: Damages) -> None:
     """An identity ana whose file has the named arrays changed, or left out."""
     persona = library.load("")
-    library._store.create("ana", consent())
     arrays = {
         "version": np.array(2),
         "label": np.array("ana"),
@@ -145,10 +152,9 @@ def write_face(library: IdentityLibrary, folder: Path, damages: Damages) -> None
     }
     for name, damage in damages.items():
         arrays |= {name: damage(arrays.get(name)) if damage else None}
-    np.savez(
-        folder / "identities" / "ana" / "identity.npz",
-        **{name: array for name, array in arrays.items() if array is not None},
-    )
+    content = io.BytesIO()
+    np.savez(content, **{name: array for name, array in arrays.items() if array is not None})
+    library._store.keep("ana", consent(), content.getvalue())
 
 
 def test_a_photo_that_shows_too_little_of_the_face_is_refused(

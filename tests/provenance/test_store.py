@@ -1,8 +1,10 @@
 """The folders of stored identities."""
 
+import hashlib
 import os
+import shutil
 import stat
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ def keep(store: IdentityStore, name: str, until: date | None = None) -> None:
     record = ConsentRecord(
         subject=name, given_by="myself", purposes="talk", until=until, recorded_at="2027-01-01T00:00:00Z"
     )
-    store.create(name, record).write_bytes(b"face")
+    store.keep(name, record, b"face")
 
 
 def test_home_is_the_variable_or_a_folder_of_the_user(
@@ -55,15 +57,57 @@ def test_a_name_is_taken_once(store: IdentityStore) -> None:
         keep(store, "ana")
 
 
-def test_a_half_made_identity_is_not_listed_and_can_be_made_again(store: IdentityStore) -> None:
+def test_what_fails_half_way_leaves_nothing(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
     record = ConsentRecord.record("ana", "myself", "talk", [])
-    store.create("ana", record)
-    assert store.names() == ()
-    store.remove("ana")
+
+    def full(*_: object) -> None:
+        raise IdentityError("the disk is full", "free it")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ConsentRecord, "save", full)
+        with pytest.raises(IdentityError, match="full"):
+            store.keep("ana", record, b"face")
     assert not (store.root / "ana").exists()
-    store.create("ana", record)
     keep(store, "ana")
     assert store.names() == ("ana",)
+
+
+def test_the_face_lies_under_the_hash_of_its_content_which_the_record_names(store: IdentityStore) -> None:
+    signed = store.keep("ana", ConsentRecord.record("ana", "myself", "talk", []), b"face")
+    assert signed.face == hashlib.sha256(b"face").hexdigest()
+    assert (store.root / "ana" / f"{signed.face}.npz").read_bytes() == b"face"
+    assert store.face("ana", store.record("ana")) == b"face"
+
+
+@pytest.mark.parametrize("trick", ["other content", "other name", "consent of another"])
+def test_a_consent_fits_its_own_face_alone(store: IdentityStore, trick: str) -> None:
+    keep(store, "ana")
+    folder, digest = store.root / "ana", store.record("ana").face
+    if trick == "other content":
+        (folder / f"{digest}.npz").write_bytes(b"somebody else")
+    elif trick == "other name":
+        (folder / f"{digest}.npz").rename(folder / f"{'0' * 64}.npz")
+    else:
+        store.keep("bo", ConsentRecord.record("bo", "Bo", "talk", []), b"other face")
+        shutil.copy(store.root / "bo" / "consent.json", folder / "consent.json")
+    with pytest.raises(IdentityError, match=r"not the one that was agreed to|changed after"):
+        store.face("ana", store.record("ana"))
+
+
+def test_a_withdrawn_consent_takes_the_face_along_and_is_kept(store: IdentityStore) -> None:
+    keep(store, "ana")
+    before = store.record("ana").id
+    store.revoke("ana", datetime(2027, 2, 1, tzinfo=UTC))
+    assert store.names() == ()
+    assert store.revoked() == ("ana",)
+    assert [path.name for path in (store.root / "ana").iterdir()] == ["consent.json"]
+    assert store.record("ana").id == before
+    with pytest.raises(IdentityError, match="withdrawn on 2027-02-01"):
+        store.consent("ana", TODAY)
+    keep(store, "ana")  # who agrees again is asked again
+    assert store.consent("ana", TODAY).revoked_at is None
+    store.remove("ana")
+    assert not (store.root / "ana").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="rights are those of POSIX")
@@ -101,7 +145,7 @@ def test_a_home_that_cannot_be_made(tmp_path: Path) -> None:
 )
 def test_names_that_could_leave_the_folder_or_look_like_photos(store: IdentityStore, name: str) -> None:
     with pytest.raises(IdentityError, match="cannot be the name"):
-        store.create(name, ConsentRecord.record("ana", "myself", "talk", []))
+        store.keep(name, ConsentRecord.record("ana", "myself", "talk", []), b"face")
 
 
 def test_a_face_without_its_consent_is_not_used(store: IdentityStore) -> None:
