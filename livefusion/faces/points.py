@@ -2,13 +2,19 @@
 
 import numpy as np
 
-LEFT_EYE_CORNERS = (33, 133)
-"""Outer and inner corner of the performer's right eye, which a picture shows on its left."""
-RIGHT_EYE_CORNERS = (263, 362)
-"""Outer and inner corner of the performer's left eye."""
-NOSE_TIP = 4
-MOUTH_CORNERS = (61, 291)
-"""Left and right corner in the picture."""
+from livefusion.core.alignment import LEFT_EYE_CORNERS, MOUTH_CORNERS, NOSE_TIP, RIGHT_EYE_CORNERS
+
+__all__ = [
+    "LEFT_EYE_CORNERS",
+    "LEFT_IRIS",
+    "MOUTH_CORNERS",
+    "NOSE_TIP",
+    "OVAL",
+    "RIGHT_EYE_CORNERS",
+    "RIGHT_IRIS",
+    "RIGID",
+]
+
 LEFT_IRIS = 468
 RIGHT_IRIS = 473
 
