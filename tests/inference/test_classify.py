@@ -8,11 +8,10 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from onnx_files import EMAP, LATENT, detector, graph_file, picture
-
 from livefusion.inference.classify import classify, find_emap
 from livefusion.inference.known import known_models
 from livefusion.inference.onnx_file import read_graph
+from livefusion.testing.onnx_files import EMAP, LATENT, Typed, detector, graph_file, picture
 
 pytestmark = pytest.mark.unit
 
@@ -66,7 +65,7 @@ NETWORKS: list[tuple[str, str, tuple[str, ...], dict[str, Any], dict[str, Any], 
       "ny": picture(8, 980)}, {}),
     ("gfpgan", "enhancer", ("restorer",), {"input": picture(512)}, {"output": picture(512)}, {}),
     ("gpen 256", "enhancer", ("restorer",), {"input": picture(256)}, {"output": picture(256)}, {}),
-    ("codeformer", "enhancer", ("codeformer",), {"input": picture(512), "weight": ([1], "float64")},
+    ("codeformer", "enhancer", ("codeformer",), {"input": picture(512), "weight": Typed([1], "float64")},
      {"output": picture(512)}, {}),
     ("real-esrgan", "enhancer", ("upscaler",), {"input": [1, 3, "h", "w"]},
      {"output": [1, 3, "hh", "ww"]}, {}),

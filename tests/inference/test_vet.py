@@ -16,13 +16,13 @@ onnx = pytest.importorskip("onnx")
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from onnx_files import EMAP, LATENT, graph_file, picture  # noqa: E402
 
 from livefusion.core.errors import ModelError  # noqa: E402
 from livefusion.inference.engine import onnxruntime  # noqa: E402
 from livefusion.inference.onnx_file import read_graph  # noqa: E402
 from livefusion.inference.registry import ModelRegistry  # noqa: E402
 from livefusion.inference.vet import OPSETS, vet  # noqa: E402
+from livefusion.testing.onnx_files import EMAP, LATENT, graph_file, picture  # noqa: E402
 
 pytestmark = pytest.mark.unit
 

@@ -1,9 +1,12 @@
 """ONNX files with the outside of known networks: right ranks, shapes, types and quirks, no sense inside."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
@@ -11,13 +14,21 @@ FLOATS = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "float64
 Shape = Sequence[int | str]
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The shape of an input that is not float32."""
+
+    shape: Shape
+    dtype: str
+
+
 def graph_file(
     path: Path,
-    inputs: Mapping[str, tuple[Shape, str] | Shape],
+    inputs: Mapping[str, Typed | Shape],
     outputs: Mapping[str, Shape],
     *,
-    weights: Mapping[str, np.ndarray] | None = None,
-    loose: Mapping[str, np.ndarray] | None = None,
+    weights: Mapping[str, npt.NDArray[Any]] | None = None,
+    loose: Mapping[str, npt.NDArray[Any]] | None = None,
     opset: int = 17,
     listed: bool = False,
 ) -> Path:
@@ -28,13 +39,14 @@ def graph_file(
     nodes, initializers = [], []
     for name, shape in outputs.items():
         sizes = [side if isinstance(side, int) else 1 for side in shape]
-        value = numpy_helper.from_array(np.zeros(sizes, np.float32), f"{name}_value")
-        nodes.append(helper.make_node("Constant", [], [name], value=value))
+        zeros = numpy_helper.from_array(np.zeros(sizes, np.float32), f"{name}_value")
+        nodes.append(helper.make_node("Constant", [], [name], value=zeros))
     for name, value in (weights or {}).items():
         nodes.append(helper.make_node("Identity", [name], [f"{name}_read"]))
         initializers.append(numpy_helper.from_array(value, name))
     initializers += [numpy_helper.from_array(value, name) for name, value in (loose or {}).items()]
-    given = [_info(name, *_typed(spec)) for name, spec in inputs.items()]
+    typed = {name: one if isinstance(one, Typed) else Typed(one, "float32") for name, one in inputs.items()}
+    given = [_info(name, one.shape, one.dtype) for name, one in typed.items()]
     if listed:
         given += [helper.make_tensor_value_info(one.name, one.data_type, one.dims) for one in initializers]
     graph = helper.make_graph(
@@ -43,12 +55,6 @@ def graph_file(
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     onnx.save(model, str(path))
     return path
-
-
-def _typed(spec: tuple[Shape, str] | Shape) -> tuple[Shape, str]:
-    if len(spec) == 2 and isinstance(spec[1], str) and spec[1] in FLOATS:
-        return spec[0], spec[1]
-    return spec, "float32"
 
 
 def _info(name: str, shape: Shape, dtype: str = "float32") -> onnx.ValueInfoProto:
@@ -71,5 +77,5 @@ def detector(
     }
 
 
-LATENT = [1, 512]
-EMAP = np.eye(512, dtype=np.float32)
+LATENT: Shape = [1, 512]
+EMAP: npt.NDArray[np.float32] = np.eye(512, dtype=np.float32)
