@@ -63,6 +63,12 @@ def describe(specs: tuple[TensorSpec, ...]) -> str:
     return ", ".join(shown) + (f" and {len(specs) - 3} more" if len(specs) > 3 else "")
 
 
+def rgb_outputs(outputs: tuple[TensorSpec, ...]) -> list[TensorSpec]:
+    """Outputs that may be an RGB picture; some exports leave the sizes free."""
+    free = [spec for spec in outputs if len(spec.shape) == 4]
+    return [spec for spec in free if spec.shape[1] == 3 or isinstance(spec.shape[1], str)]
+
+
 def find_emap(graph: OnnxGraph) -> str | None:
     """Name of the matrix that maps embeddings to what an inswapper takes; None if there is none.
 
@@ -83,7 +89,7 @@ def _of_one_picture(image: TensorSpec, rest: list[TensorSpec], graph: OnnxGraph)
         return _by_outputs(image, graph.outputs)
     if len(rest) == 1 and _is_latent(rest[0]):
         return _swap_by_embedding(image, graph)
-    if len(rest) == 1 and len(rest[0].shape) <= 1 and _pictures(graph.outputs):
+    if len(rest) == 1 and len(rest[0].shape) <= 1 and rgb_outputs(graph.outputs):
         return Kind(Role.ENHANCER, ("codeformer",))
     return None
 
@@ -96,7 +102,7 @@ def _channels_last(graph: OnnxGraph, rest: list[TensorSpec]) -> Kind | None:
 
 
 def _swap_by_embedding(image: TensorSpec, graph: OnnxGraph) -> Kind | None:
-    if not _pictures(graph.outputs):
+    if not rgb_outputs(graph.outputs):
         return None
     if find_emap(graph) is not None:
         return Kind(Role.SWAP, ("inswapper",) if image.shape[3] == 128 else ("instyleswapper",))
@@ -124,12 +130,6 @@ def _is_latent(spec: TensorSpec) -> bool:
 
 def _all_latent(outputs: tuple[TensorSpec, ...]) -> bool:
     return len(outputs) == 1 and _is_latent(outputs[0])
-
-
-def _pictures(outputs: tuple[TensorSpec, ...]) -> list[TensorSpec]:
-    """Outputs that may be an RGB picture; some exports leave the sizes free."""
-    free = [spec for spec in outputs if len(spec.shape) == 4]
-    return [spec for spec in free if spec.shape[1] == 3 or isinstance(spec.shape[1], str)]
 
 
 def _ends(outputs: tuple[TensorSpec, ...]) -> list[int | str]:
@@ -172,6 +172,6 @@ _BY_OUTPUTS: Final[tuple[tuple[Role, str, _Fits], ...]] = (
     (Role.LANDMARKS, "peppapig_98", lambda image, out: _points(out, 98)),
     (Role.PARSER, "bisenet", lambda image, out: bool(out) and out[0].shape[1:2] == (19,)),
     (Role.OCCLUSION, "occluder", lambda image, out: _channels(out, 1) and len(out) == 1),
-    (Role.ENHANCER, "restorer", lambda image, out: bool(_pictures(out)) and _same_size(image, out)),
-    (Role.ENHANCER, "upscaler", lambda image, out: len(out) == 1 and bool(_pictures(out))),
+    (Role.ENHANCER, "restorer", lambda image, out: bool(rgb_outputs(out)) and _same_size(image, out)),
+    (Role.ENHANCER, "upscaler", lambda image, out: len(out) == 1 and bool(rgb_outputs(out))),
 )

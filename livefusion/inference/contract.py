@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import ModelError
-from livefusion.inference.onnx_file import read_graph
+from livefusion.core.words import either
+from livefusion.inference.classify import LATENT, Kind, Role, classify, find_emap, rgb_outputs
 from livefusion.inference.onnx_graph import OnnxGraph
 from livefusion.inference.registry import TensorSpec
-
-LATENT = 512
-"""Numbers in an identity's embedding, and in what networks take of it."""
-EMAP = "emap"
+from livefusion.inference.vet import vet
 
 
 class Family(StrEnum):
@@ -69,39 +67,45 @@ def read_contract(path: Path, family: Family | None = None) -> SwapContract:
 
     ``ModelError`` if it is no swap network, or if several families look like it and none is told.
     """
-    graph = read_graph(path)
+    graph = vet(path)
+    kind = classify(graph)
+    if kind is None or kind.role is not Role.SWAP:
+        raise ModelError(f"{path.name} is no face-swap network that is known", _KNOWN)
+    chosen = family or _certain(path, kind)
     images = [spec for spec in graph.inputs if len(spec.shape) == 4]
-    if family is Family.DFM or (len(images) == 1 and images[0].shape[-1] == 3):
+    if chosen is Family.DFM:
         return _dfm(path, graph, images)
-    latents = [spec for spec in graph.inputs if len(spec.shape) == 2 and spec.shape[1] == LATENT]
-    if len(images) == 1 and len(latents) == 1:
-        emap = read_emap(path, graph)
-        found = family or (Family.INSWAPPER if emap is not None else _ambiguous(path))
-        return _plain(found, images[0], latents[0], graph, kind=IdentityKind.EMBEDDING, emap=emap)
     if len(images) == 2:
-        return _by_picture(path, graph, images, family)
-    raise ModelError(f"{path.name} is no face-swap network that is known", _KNOWN)
+        return _by_picture(chosen, graph, images)
+    latent = next((spec for spec in graph.inputs if len(spec.shape) == 2), None)
+    if latent is None or chosen in {Family.UNIFACE, Family.BLENDSWAP}:
+        raise ModelError(f"{path.name} is no {chosen}, by its graph", f"it may be {either(kind.families)}")
+    emap = read_emap(path, graph)
+    return _plain(chosen, images[0], latent, graph, kind=IdentityKind.EMBEDDING, emap=emap)
 
 
 _KNOWN = "known are inswapper, hyperswap, simswap, ghost, hififace, uniface, blendswap and DFM"
 
 
 def read_emap(path: Path, graph: OnnxGraph) -> npt.NDArray[np.float32] | None:
-    """The matrix from embeddings to latents: named ``emap``, else the one 512 × 512 that nothing consumes.
-
-    Others take the last initializer, which a simplifier or a converter to half precision moves.
-    """
-    square = [weight for weight in graph.initializers if weight.shape == (LATENT, LATENT)]
-    named = [weight for weight in square if weight.name == EMAP]
-    loose = named or [weight for weight in square if weight.name not in graph.consumed]
-    return loose[0].read(path).astype(np.float32) if len(loose) == 1 else None
+    """The (512, 512) float32 matrix from embeddings to latents, as ``find_emap`` finds it."""
+    name = find_emap(graph)
+    if name is None:
+        return None
+    (weight,) = (one for one in graph.initializers if one.name == name and one.shape == (LATENT, LATENT))
+    return weight.read(path).astype(np.float32)
 
 
-def _ambiguous(path: Path) -> Family:
-    raise ModelError(
-        f"the graph of {path.name} fits several families",
-        "add --family hyperswap, simswap, ghost or hififace",
-    )
+def _certain(path: Path, kind: Kind) -> Family:
+    """The family that the graph tells; ``ModelError`` if it is none that can be used, or one of several."""
+    if not kind.family:
+        raise ModelError(
+            f"the graph of {path.name} fits several families ({either(kind.families)})",
+            f"say which: `livefusion models add {path} --family {kind.families[0]}`",
+        )
+    if kind.family not in set(Family):
+        raise ModelError(f"{path.name} is of the family {kind.family}, which cannot be used yet", _KNOWN)
+    return Family(kind.family)
 
 
 def _plain(
@@ -114,22 +118,19 @@ def _plain(
     emap: npt.NDArray[np.float32] | None = None,
 ) -> SwapContract:
     size = image.shape[-1]
-    pictures = [spec for spec in graph.outputs if len(spec.shape) == 4 and spec.shape[1] in {3, "axis1"}]
+    pictures = rgb_outputs(graph.outputs)
     if not isinstance(size, int) or not pictures:
         raise ModelError(f"a {family} network without the size of its picture cannot be used", _KNOWN)
     return SwapContract(family, size, image, identity, kind, graph.outputs, pictures[0].name, emap=emap)
 
 
-def _by_picture(
-    path: Path, graph: OnnxGraph, images: list[TensorSpec], family: Family | None
-) -> SwapContract:
+def _by_picture(family: Family, graph: OnnxGraph, images: list[TensorSpec]) -> SwapContract:
     """BlendSwap takes the source at 112 pixels, UniFace at its own size: then the first is the target."""
     small = [spec for spec in images if spec.shape[-1] == 112]
-    found = family or (Family.BLENDSWAP if small else Family.UNIFACE)
     named = [spec for spec in images if spec.name == "source"]
     identity = small[0] if small else named[0] if named else images[1]
     image = next(spec for spec in images if spec is not identity)
-    return _plain(found, image, identity, graph, kind=IdentityKind.PICTURE)
+    return _plain(family, image, identity, graph, kind=IdentityKind.PICTURE)
 
 
 def _dfm(path: Path, graph: OnnxGraph, images: list[TensorSpec]) -> SwapContract:
