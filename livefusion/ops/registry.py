@@ -53,9 +53,10 @@ BLEND_MATCHED = OperatorSpec(
     writes=("luma", "chroma"),
 )
 FILL_REGION = OperatorSpec("fill_region", "plane", reads=(), writes=("luma", "chroma"))
-ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta"), writes=("luma",))
+ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta", "gains"), writes=("luma",))
 SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 TURN_NV12 = OperatorSpec("turn_nv12", "turn", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
+OCCLUSION_MATTE = OperatorSpec("occlusion_matte", "matte", reads=("found", "image"), writes=("matte",))
 OCCLUSION_TRACK = OperatorSpec(
     "occlusion_track", "occlusion", reads=("found", "patch", "belief"), writes=("belief", "cover", "share")
 )

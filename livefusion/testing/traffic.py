@@ -177,7 +177,7 @@ def _fill(a: Arguments) -> float:
 
 
 def _add(a: Arguments) -> float:
-    return 3.0 * int(a["delta"].size)
+    return 3.0 * int(a["delta"].size) + int(a["gains"].size)  # the second reading of the luma is the cache's
 
 
 def _mix(a: Arguments) -> float:

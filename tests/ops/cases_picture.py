@@ -8,7 +8,6 @@ from op_case import COLOURS, Arguments, Case, Masks, box_mask, picture
 
 from livefusion.core.geometry import Region
 from livefusion.ops.registry import (
-    ADD_PLANE,
     BLEND_YUVA,
     BLUR_REGION,
     FILL_REGION,
@@ -58,18 +57,6 @@ def _in_box(arguments: Arguments) -> Masks:
         arguments["width"] + 2 * margin,
         arguments["height"] + 2 * margin,
     )
-
-
-def _add(rng: np.random.Generator, x: int, y: int) -> Arguments:
-    luma = rng.integers(0, 256, (HEIGHT, WIDTH), np.uint8)
-    return {"luma": luma, "delta": rng.integers(-128, 128, (15, 21)).astype(np.int8), "x": x, "y": y}
-
-
-def _added(arguments: Arguments) -> Masks:
-    x, y = arguments["x"], arguments["y"]
-    mask = np.zeros(arguments["luma"].shape, bool)
-    mask[max(0, y) : max(0, y + 15), max(0, x) : max(0, x + 21)] = True
-    return {"luma": mask}
 
 
 def _scale(rng: np.random.Generator, size: tuple[int, int], region: Region) -> Arguments:
@@ -123,7 +110,6 @@ CASES = [
         Case(name, FILL_REGION, partial(_region, **box, yuv=(1, 2, 3)), 0, _in_box)
         for name, box in BOX_ARGUMENTS.items()
     ),
-    *(Case(name, ADD_PLANE, partial(_add, x=x + 1, y=y + 1), 0, _added) for name, (x, y) in OFFSETS.items()),
     Case("same", SCALE_NV12, partial(_scale, size=(50, 34), region=Region(0, 0, 50, 34)), 0),
     Case("smaller", SCALE_NV12, partial(_scale, size=(130, 80), region=Region(0, 2, 50, 30)), 1),
     Case("larger", SCALE_NV12, partial(_scale, size=(20, 14), region=Region(4, 2, 40, 30)), 1),

@@ -138,8 +138,9 @@ def _fill(width: int, height: int, rng: np.random.Generator) -> Arguments:
 
 
 def _add(width: int, height: int, rng: np.random.Generator) -> Arguments:
-    delta = rng.integers(-3, 4, (height, width)).astype(np.int8)
-    return {"luma": picture(width, height, rng)["luma"], "delta": delta, "x": 0, "y": 0}
+    delta = rng.integers(-32, 33, (height, width)).astype(np.int8)
+    gains = rng.integers(8, 17, (16, 16)).astype(np.uint8)
+    return {"luma": picture(width, height, rng)["luma"], "delta": delta, "gains": gains}
 
 
 def mesh(height: int, rng: np.random.Generator) -> Arguments:
@@ -227,6 +228,13 @@ def _cover(rng: np.random.Generator) -> Arguments:
     return {"cover": np.clip(blobs, 0, 255).astype(np.uint8), "share": np.full(1, 0.3, np.float32)}
 
 
+def _matte(width: int, height: int, rng: np.random.Generator) -> Arguments:
+    found, image = np.zeros((_CROP, _CROP), np.float32), rng.uniform(0, 1, (3, _CROP, _CROP))
+    found[:, : _CROP // 2] = 1
+    found = cv2.GaussianBlur(found, (0, 0), 4.0)
+    return {"found": found, "image": image.astype(np.float32), "matte": np.zeros_like(found)}
+
+
 def _track_occlusion(width: int, height: int, rng: np.random.Generator) -> Arguments:
     found, belief = rng.uniform(0, 1, (2, _CROP, _CROP)).astype(np.float32)
     speed = {"rise": 0.7, "fall": 0.4, "band": 0.1}
@@ -259,6 +267,7 @@ CASES = [
     Case("light_field", registry.LIGHT_FIELD, _light, 0.02),
     Case("blend_matched", registry.BLEND_MATCHED, _matched, 1),
     Case("mix_texels", registry.MIX_TEXELS, _mix, 0),
+    Case("occlusion_matte", registry.OCCLUSION_MATTE, _matte, 1e-3),
     # A belief half-way between two levels of cover may be rounded to either.
     Case("occlusion_track", registry.OCCLUSION_TRACK, _track_occlusion, 1e-3, outliers=0.01),
     Case("occlude", registry.OCCLUDE, _occlude, 2),

@@ -1,11 +1,12 @@
-"""Fill and shift the values of a rectangle of a picture: one thread for each 2×2 or 4×1 pixels."""
+"""Fill and shift the values of a rectangle of a picture: one thread for each 2×2 or 8×8 pixels."""
 
 from livefusion.devices.device import Array
 from livefusion.devices.kernel import VIEW, Kernel, Launcher, view
 from livefusion.ops.reference.paste import check_even
+from livefusion.ops.reference.plane import BLOCK
 
 _FILL = Kernel("lf_fill_region", VIEW * 2 + "iiiii")
-_ADD = Kernel("lf_add_plane", VIEW * 2 + "iiiiii")
+_ADD = Kernel("lf_add_plane", VIEW * 3)
 
 
 def fill_region(
@@ -27,12 +28,7 @@ def fill_region(
     kernels.launch(_FILL, extent, *view(luma), *view(chroma), left, top, *yuv)
 
 
-def add_plane(kernels: Launcher, luma: Array, delta: Array, x: int, y: int) -> None:
-    """Add to a rectangle of the luma in place; see ``livefusion.ops.reference.plane``."""
-    left, top = max(0, x), max(0, y)
-    right, bottom = min(luma.shape[1], x + delta.shape[1]), min(luma.shape[0], y + delta.shape[0])
-    if left >= right or top >= bottom:
-        return
-    start = left & ~3
-    extent = (-(-(right - start) // 4), bottom - top, 1)
-    kernels.launch(_ADD, extent, *view(luma), *view(delta), x, y, left, right, top, start)
+def add_plane(kernels: Launcher, luma: Array, delta: Array, gains: Array) -> None:
+    """Add to the luma, as strongly as each block hides it; see ``livefusion.ops.reference.plane``."""
+    extent = (-(-luma.shape[1] // BLOCK), -(-luma.shape[0] // BLOCK), 1)
+    kernels.launch(_ADD, extent, *view(luma), *view(delta), *view(gains))
