@@ -1,0 +1,169 @@
+"""The audit log: what was done with whose face, in a chain that nobody can change unseen.
+
+::
+
+    LIVEFUSION_HOME or the user's data folder
+    └── audit
+        ├── audit.jsonl      one signed line an event (``audit_record``)
+        ├── head.json        the last line as a copy: without it, lines cut off the end would not be missed
+        └── lock             one process writes at a time
+
+What it cannot prove: who has the operator's private key can write another log, and who puts back an older
+copy of all the files takes the log back to that time.
+"""
+
+import logging
+import os
+import queue
+import threading
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from livefusion.core.errors import IdentityError, ProvenanceError
+from livefusion.provenance.audit_record import AuditEvent, AuditRecord, digest_of
+from livefusion.provenance.file_lock import locked
+from livefusion.provenance.keys import OperatorKey
+from livefusion.provenance.private_files import OWNER_FILE, make_private_folder, write_private
+from livefusion.provenance.store import user_home
+
+LOG_FILE, HEAD_FILE, LOCK_FILE = "audit.jsonl", "head.json", "lock"
+ALIVE_SECONDS = 60.0
+_TAIL_BYTES = 1 << 16
+_END_SECONDS = 10.0
+
+_log = logging.getLogger(__name__)
+
+
+def audit_folder() -> Path:
+    """Where the audit log of this user lies."""
+    return user_home() / "audit"
+
+
+class AuditLog:
+    """Appends to the log of a folder, by default the user's. Safe for several threads and processes."""
+
+    def __init__(self, folder: Path | None = None, key: OperatorKey | None = None) -> None:
+        self.folder = folder or audit_folder()
+        self.run = uuid.uuid4().hex[:12]
+        self._key = key or OperatorKey.load()
+        make_private_folder(self.folder)
+
+    @property
+    def path(self) -> Path:
+        """The file of the log."""
+        return self.folder / LOG_FILE
+
+    def append(self, event: AuditEvent, data: Mapping[str, Any] | None = None) -> AuditRecord:
+        """Write a line and the head to the disk, 0.3 ms; gives the line.
+
+        ``ProvenanceError`` if the disk refuses, or the log's last line is none of ours.
+        """
+        try:
+            with locked(self.folder / LOCK_FILE), _opened(self.path) as file:
+                last = self._tail(file)
+                record = AuditRecord.make(last, self.run, event, data or {}, self._key)
+                os.write(file.number, record.line + b"\n")  # one call: a kill leaves all of it or nothing
+                os.fsync(file.number)
+                write_private(self.folder / HEAD_FILE, record.line + b"\n")
+        except OSError as error:
+            raise ProvenanceError(
+                f"the audit log {self.path} cannot be written ({error.strerror})",
+                "free the disk or set LIVEFUSION_HOME",
+            ) from error
+        except IdentityError as error:
+            raise ProvenanceError(error.problem, error.remedy) from error
+        return record
+
+    def _tail(self, file: "_opened") -> AuditRecord | None:
+        """The last line; one that a loss of power cut is closed, and a line says so."""
+        content = file.tail()
+        if not content:
+            return None
+        lines = content.rstrip(b"\n").split(b"\n")
+        if content.endswith(b"\n"):
+            return AuditRecord.parse(lines[-1])
+        before = AuditRecord.parse(lines[-2]) if len(lines) > 1 else None
+        data = {"torn": digest_of(lines[-1]), "bytes": len(lines[-1])}
+        closing = AuditRecord.make(before, self.run, AuditEvent.REPAIRED, data, self._key)
+        os.write(file.number, b"\n" + closing.line + b"\n")
+        return closing
+
+
+class _opened:  # noqa: N801  a context manager, named for how it reads
+    """The log's file, open for reading and appending."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.number = -1
+
+    def __enter__(self) -> "_opened":
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self.number = os.open(self._path, flags, OWNER_FILE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.number)
+
+    def tail(self) -> bytes:
+        """The last lines, of which the first may lack its beginning."""
+        size = os.lseek(self.number, 0, os.SEEK_END)
+        os.lseek(self.number, max(0, size - _TAIL_BYTES), os.SEEK_SET)
+        return os.read(self.number, _TAIL_BYTES)
+
+
+class AuditTrail:
+    """Notes what a run does, from any thread and without waiting: a thread of its own writes it down.
+
+    Each minute it notes that it is alive. What cannot be written is told once, and counted in the next line
+    that can be.
+    """
+
+    def __init__(self, log: AuditLog, *, alive_seconds: float = ALIVE_SECONDS) -> None:
+        self.lost = 0
+        self._audit = log
+        self._alive_seconds = alive_seconds
+        self._queue: queue.SimpleQueue[tuple[AuditEvent, dict[str, Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
+        self._thread.start()
+
+    def note(self, event: AuditEvent, **data: Any) -> None:
+        """Have an event written down; 1 µs."""
+        self._queue.put((event, data))
+
+    def close(self) -> None:
+        """Write down what is still to be, and end."""
+        self._queue.put(None)
+        self._thread.join(timeout=_END_SECONDS)
+
+    def _write(self) -> None:
+        while True:
+            try:
+                entry = self._queue.get(timeout=self._alive_seconds)
+            except queue.Empty:
+                entry = (AuditEvent.ALIVE, {})
+            if entry is None:
+                return
+            self._append(*entry)
+
+    def _append(self, event: AuditEvent, data: dict[str, Any]) -> None:
+        if self.lost:
+            data = {**data, "lines_lost": self.lost}
+        try:
+            self._audit.append(event, data)
+            self.lost = 0
+        except (ProvenanceError, TypeError) as error:  # the run goes on: a picture is no reason to crash
+            if not self.lost:
+                _log.error("an event (%s) is missing in the audit log: %s", event, error)
+            self.lost += 1
+
+
+class NoTrail:
+    """Notes nothing: for graphs that are embedded or tested."""
+
+    def note(self, event: AuditEvent, **data: Any) -> None:
+        """Nothing."""
+
+
+Trail: TypeAlias = AuditTrail | NoTrail
