@@ -7,12 +7,13 @@ from pathlib import Path
 
 from livefusion.cli.console import Console
 from livefusion.cli.identity_check import check, describe_check
+from livefusion.cli.identity_consent import export, recorded, remove, revoke, rows
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
 from livefusion.core.errors import IdentityError, SettingsError
 from livefusion.core.words import did_you_mean
-from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
+from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord, Scope, consent_of_oneself
 from livefusion.provenance.store import IdentityStore
 
 PHOTO_ADVICE = """Good photos show one face from the front: evenly lit, sharp, at least 300
@@ -33,7 +34,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|show|check|add|revoke|template")
+    actions = made.add_actions("list|show|check|add|revoke|remove|export|template")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -44,7 +45,8 @@ def parser() -> CommandParser:
     shown = actions.add_parser(
         "show",
         help="tell what is known of one",
-        description="Of how many pictures a face was made, how much of it they show, and its expressions.",
+        description="Of how many pictures a face was made, how much of it they show, its expressions, and\n"
+        "what its owner agreed to.",
         example="livefusion identity show ana",
     )
     shown.add_argument("name", metavar="NAME", help="which one")
@@ -64,14 +66,7 @@ def parser() -> CommandParser:
             example='livefusion identity add me me1.jpg me2.jpg --by myself --consent "my streams"',
         )
     )
-    revoked = actions.add_parser(
-        "revoke",
-        aliases=["remove"],
-        help="delete a face and its consent",
-        description="Delete a face and its consent, for example when it is withdrawn.",
-        example="livefusion identity revoke ana",
-    )
-    revoked.add_argument("name", metavar="NAME", help="which one")
+    _describe_ends(actions)
     _describe_template(
         actions.add_parser(
             "template",
@@ -85,19 +80,43 @@ def parser() -> CommandParser:
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Do what the action says; ``IdentityError`` says what is wrong with a photo or a name."""
-    if arguments.action == "template":
-        return _template(arguments.out, arguments.size, console)
-    if arguments.action == "list":
-        return _list(arguments.names, console)
-    if arguments.action == "show":
-        return _show(arguments.name, console)
-    if arguments.action == "check":
-        return check(arguments, _photos(arguments.photos, videos=False), console)
-    if arguments.action == "add":
-        return _add(arguments, console)
-    _revoke(arguments.name)
-    console.result(f"{arguments.name} is removed, face and consent")
-    return 0
+    name = getattr(arguments, "name", "")
+    match arguments.action:
+        case "template":
+            status = _template(arguments.out, arguments.size, console)
+        case "list":
+            status = _list(arguments.names, console)
+        case "show":
+            status = _show(name, console)
+        case "check":
+            status = check(arguments, _photos(arguments.photos, videos=False), console)
+        case "add":
+            status = _add(arguments, console)
+        case "export":
+            status = export(name, arguments.out, console)
+        case "revoke":
+            status = revoke(name, console)
+        case _:
+            status = remove(name, console)
+    return status
+
+
+def _describe_ends(actions: "argparse._SubParsersAction[CommandParser]") -> None:
+    for action, what, more in (
+        ("revoke", "withdraw a consent", "Programs that show the face show the slate within a moment."),
+        ("remove", "delete a face and its consent for good", "Nothing of either is left."),
+        ("export", "write the signed consent to a file", "For the person, or whoever checks; no face in it."),
+    ):
+        made = actions.add_parser(
+            action,
+            help=what,
+            description=f"{what[0].upper()}{what[1:]}. {more}"
+            + ("\nThe face is deleted; the record stays and says since when." if action == "revoke" else ""),
+            example=f"livefusion identity {action} ana{' ana-consent.json' if action == 'export' else ''}",
+        )
+        made.add_argument("name", metavar="NAME", help="which one")
+        if action == "export":
+            made.add_argument("out", metavar="OUT.json", type=Path, help="the file to write")
 
 
 def _describe_add(added: CommandParser) -> None:
@@ -108,6 +127,8 @@ def _describe_add(added: CommandParser) -> None:
     added.add_argument("--by", metavar="WHO", help='who gave consent: "myself" or a name')
     added.add_argument("--consent", metavar="PURPOSE", help='what for, for example "my talk in May"')
     added.add_argument("--until", metavar="YYYY-MM-DD", help="last day of the consent; else until withdrawn")
+    added.add_argument("--scope", choices=[*Scope], help="where alone it may be put on; else in both")
+    added.add_argument("--myself", action="store_true", help="it is your own face: answers the rest")
 
 
 def _describe_template(template: CommandParser) -> None:
@@ -135,7 +156,8 @@ def _list(names_only: bool, console: Console) -> int:
     if names_only:
         console.result("\n".join(names))
         return 0
-    console.result(table(("name", "whose", "consent by", "for", "until"), [_row(name) for name in names]))
+    told = (*names, *IdentityStore().revoked())
+    console.result(table(("name", "whose", "consent by", "for", "until"), [_row(name) for name in told]))
     return 0
 
 
@@ -143,10 +165,16 @@ def _show(name: str, console: Console) -> int:
     from livefusion.pipeline.identities import IdentityLibrary
 
     library = IdentityLibrary()
-    if name not in library.names():
+    if name not in (*library.names(), *IdentityStore().revoked()):
         hint = did_you_mean(name, library.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity {name}", hint)
+    consent = rows(name)
+    if consent and name in IdentityStore().revoked():
+        console.result(table(("", name), consent))
+        return 0
     face = library.load(name)
+    if consent:
+        console.result(table(("consent", ""), consent) + "\n")
     expressions = ", ".join(known.replace("_", " ") for known in face.expressions) or "none"
     console.result(
         table(
@@ -166,13 +194,15 @@ def _show(name: str, console: Console) -> int:
 
 def _row(name: str) -> tuple[str, ...]:
     store = IdentityStore()
-    if name not in store.names():
+    if name not in (*store.names(), *store.revoked()):
         return (name, "nobody (persona)", "", "", "")
     try:
         record = store.record(name)
     except IdentityError as error:
         return (name, "a real person", f"unusable: {error.problem}", "", "")
     until = str(record.until or "no end")
+    if record.revoked_at is not None:
+        return (name, "a real person", record.given_by, record.purposes, "withdrawn, face deleted")
     if record.until is not None and record.until < date.today():
         until += " (run out)"
     return (name, "a real person", record.given_by, record.purposes, until)
@@ -182,14 +212,21 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
     from livefusion.pipeline.identities import IdentityLibrary
 
     until = _day(arguments.until) if arguments.until else None
-    by, purpose = _answers(arguments, console)
     photos = _photos(arguments.photos)
-    consent = ConsentRecord.record(arguments.name, by, purpose, photos, until=until)
+    if arguments.myself and not (arguments.by or arguments.consent):
+        consent = consent_of_oneself(arguments.name, photos)
+    else:
+        by, purpose = _answers(arguments, console)
+        consent = ConsentRecord.record(arguments.name, by, purpose, photos)
+    scope = (Scope(arguments.scope),) if arguments.scope else tuple(Scope)
+    consent = consent.model_copy(update={"until": until, "scope": scope})
+    consent.require_valid(date.today())
     library = IdentityLibrary(tell=tell_on(console))
     try:
         identity = library.add(arguments.name, photos, consent)
     finally:
         console.status("")
+    recorded(arguments.name, IdentityStore().record(arguments.name))
     for advice in library.advice:
         console.note(f"livefusion: advice: {advice}")
     console.result(f"{identity.label} is kept; try it: livefusion demo -s {arguments.name}")
@@ -202,15 +239,6 @@ def _photos(paths: Sequence[Path], *, videos: bool = True) -> list[Path]:
 
     suffixes = SOURCE_SUFFIXES if videos else SUFFIXES
     return [photo for path in paths for photo in (list_photos(path, suffixes) if path.is_dir() else [path])]
-
-
-def _revoke(name: str) -> None:
-    from livefusion.pipeline.identities import IdentityLibrary
-
-    stored = IdentityStore()
-    if name not in stored.names() and name in IdentityLibrary().names():
-        raise IdentityError(f"{name} is a persona", "personas belong to nobody and stay")
-    stored.remove(name)
 
 
 def _answers(arguments: argparse.Namespace, console: Console) -> tuple[str, str]:

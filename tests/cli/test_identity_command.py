@@ -18,6 +18,7 @@ from livefusion.core.face import Expression, Identity
 from livefusion.media.paint import is_marked
 from livefusion.media.photo import load_rgba
 from livefusion.provenance.consent import ConsentRecord
+from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.store import IdentityStore
 
 pytestmark = pytest.mark.unit
@@ -163,9 +164,64 @@ def test_a_folder_gives_its_photos_and_advice_is_told(photo: str, capsys: pytest
 
 def test_remove(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
-    assert main(["identity", "revoke", "ana"]) == 0
+    assert main(["identity", "remove", "ana"]) == 0
     assert "face and consent" in capsys.readouterr().out
-    assert IdentityStore().names() == ()
+    assert (IdentityStore().names(), IdentityStore().revoked()) == ((), ())
+
+
+def test_revoke_keeps_the_record_and_says_so(photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
+    assert main(["identity", "revoke", "ana"]) == 0
+    assert (IdentityStore().names(), IdentityStore().revoked()) == ((), ("ana",))
+    capsys.readouterr()
+    assert main(["identity", "list"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("withdrawn, face deleted")
+    assert main(["identity", "show", "ana"]) == 0
+    assert "withdrawn on" in capsys.readouterr().out
+    assert main(["identity", "revoke", "ana"]) == 2
+    assert "withdrawn already" in capsys.readouterr().err
+
+
+def test_export_writes_the_signed_record(photo: str, tmp_path: Path) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana", "--consent", "talk"]) == 0
+    out = tmp_path / "ana-consent.json"
+    assert main(["identity", "export", "ana", str(out)]) == 0
+    key = OperatorKey.load().public
+    assert ConsentRecord.load(out, key).given_by == "Ana"
+    assert main(["identity", "export", "ana", str(out)]) == 2
+    assert main(["identity", "export", "vera", str(tmp_path / "vera.json")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "by", "scope"),
+    [
+        (["--myself"], "myself", ("live", "recording")),
+        (["--by", "Ana", "--consent", "talk", "--scope", "live"], "Ana", ("live",)),
+    ],
+)
+def test_ones_own_face_is_one_flag_and_a_scope_is_kept(
+    photo: str, flags: list[str], by: str, scope: tuple[str, ...]
+) -> None:
+    assert main(["identity", "add", "ana", photo, *flags]) == 0
+    record = IdentityStore().record("ana")
+    assert (record.given_by, record.scope) == (by, scope)
+
+
+def test_what_becomes_of_a_consent_is_in_the_audit_log(
+    photo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["identity", "add", "ana", photo, "--by", "Ana Lima", "--consent", "talk"]) == 0
+    assert main(["identity", "export", "ana", str(tmp_path / "out.json")]) == 0
+    assert main(["identity", "revoke", "ana"]) == 0
+    assert main(["identity", "remove", "ana"]) == 0
+    capsys.readouterr()
+    assert main(["audit", "verify"]) == 0
+    assert "4 lines" in capsys.readouterr().out
+    assert main(["audit", "show"]) == 0
+    told = capsys.readouterr().out
+    events = ("consent recorded", "consent exported", "consent withdrawn", "identity removed")
+    assert [told.index(event) for event in events] == sorted(told.index(event) for event in events)
+    assert "given by: Ana Lima" in told
 
 
 class Person(Console):
