@@ -23,6 +23,7 @@ from livefusion.pipeline.ends import PictureSource, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.parts import Parts
 from livefusion.runtime.services import Limits
+from livefusion.testing.mark import no_mark
 
 Change = Callable[[int, Picture], Picture | None]
 """Draws into the input: gives the picture of that number as it shall be, None to leave it."""
@@ -75,7 +76,7 @@ class PairRun:
     def __iter__(self) -> Generator[Pair]:
         settings = self._settings()
         device: CpuDevice | None = PasteTap() if settings.device in {"auto", "cpu"} else None
-        parts = Parts(device=device, source=self._tapped, sinks=[self._sink], limits=_LIMITS)
+        parts = Parts(device=device, source=self._tapped, sinks=[self._sink], limits=_LIMITS, mark=no_mark)
         pipeline = Pipeline(settings, library=self._library, parts=parts)
         try:
             pipeline.start()

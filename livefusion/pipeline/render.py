@@ -12,8 +12,10 @@ from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.settings import SafetySettings, SwapSettings
 from livefusion.devices.device import Device
 from livefusion.pipeline.badge import BadgeStamp
+from livefusion.pipeline.mark import MarkStamp
 from livefusion.pipeline.safety import Covered, SafetyPolicy
 from livefusion.pipeline.slate import SlateShelf
+from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
@@ -29,11 +31,15 @@ RUNGS: Final = (OCCLUSION, EXPRESSION)
 
 @dataclass(frozen=True, slots=True)
 class RenderPlan:
-    """What to make of the faces: an immutable snapshot, read once a frame and switched by reference."""
+    """What to make of the faces: an immutable snapshot, read once a frame and switched by reference.
+
+    Every run has a ``mark``; only measurements and tests that compare pixels go without.
+    """
 
     identity: Identity
     swap: SwapSettings
     safety: SafetySettings
+    mark: Watermark | None = None
 
     @property
     def hiding(self) -> float:
@@ -79,6 +85,7 @@ class RenderStage:
         self._policy = SafetyPolicy(device, self._stream, slates)
         self._blender = Blender(device)
         self._badge = BadgeStamp(device)
+        self._mark = MarkStamp(device)
 
     def open(self, context: StageContext) -> None:
         """Prepare the identity, and compile what the first frame would have to wait for."""
@@ -86,6 +93,7 @@ class RenderStage:
         self._engine.prepare(plan.identity)
         self._engine.warm_up()
         self._blender.warm_up()
+        self._mark.prepare()
         if self._occlusion is not None and plan.swap.occlusion:
             self._occlusion.warm_up(self._stream)
 
@@ -154,6 +162,8 @@ class RenderStage:
             return RenderedFrame(frame.with_buffer(covered.buffer), outcome)
         if plan.safety.badge:
             self._badge.stamp(frame, self._stream)
+        if plan.mark is not None:
+            self._mark.stamp(frame, plan.mark, self._stream)
         rendered = frame.with_buffer(frame.buffer.after(self._stream.record()))
         if outcome is not Outcome.RAW:
             self._policy.remember(rendered)

@@ -15,6 +15,7 @@ from livefusion.inference.session import Session
 from livefusion.media.formats import InputFormat
 from livefusion.media.sources.uri import redact
 from livefusion.pipeline.witness import Output
+from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.latency import LatencySummary
 from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
@@ -41,6 +42,7 @@ class Facts:
     started_ns: int
     encoders: int = 0
     ladder: DeadlineLadder | None = None
+    mark: Watermark | None = None
 
 
 def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
@@ -52,6 +54,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "device": _device(facts),
         "engine": _engine(facts),
         "badge": facts.settings.safety.badge,
+        "watermark": facts.mark.payload.as_report() if facts.mark else None,
         "frames": _frames(facts, graph),
         "latency_ms": _latency(graph),
         "fps": _fps(facts, graph),

@@ -22,6 +22,7 @@ from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FaultyDevice, Mishap
 from livefusion.testing.injections import INJECTIONS, Injection, Reels, sink_fails, source_raises
 from livefusion.testing.judge import Exposure, JudgeSink, Sample, Sighting
+from livefusion.testing.mark import no_mark
 
 LIMITS = Limits(stage_ns=NANOSECONDS // 2, sink_ns=2 * NANOSECONDS)
 """Shorter than in earnest, so that a thousand stalls take minutes and not hours.
@@ -109,6 +110,7 @@ def run_chaos(
         sinks=[judge("sink"), *(judge(f"sink {mishap}") for mishap in _SINK_MISHAPS)],
         limits=LIMITS,
         restarts=RESTARTS,
+        mark=no_mark,  # the judge compares bytes
     )
     settings = Settings(input="chaos:", pace=Pace.REALTIME, safety=safety or SafetySettings())
     pipeline = Pipeline(settings, parts=parts)

@@ -14,6 +14,7 @@ from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FaultyDevice, Mishap
 from livefusion.testing.injections import ANALYSE, RENDER, Entry, Reels, Scene
 from livefusion.testing.judge import JudgeSink
+from livefusion.testing.mark import no_mark
 
 _HANG_SECONDS = 0.6
 _PATIENCE_SECONDS = 10.0
@@ -33,7 +34,7 @@ def run_panics(reels: Reels, tries: int, seed: int, *, fps: int = 30) -> list[fl
         sinks.append(JudgeSink(where, source))
         return sinks[0]
 
-    parts = Parts(device=device, source=lambda _: source, sinks=[make_sink])
+    parts = Parts(device=device, source=lambda _: source, sinks=[make_sink], mark=no_mark)
     pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME), parts=parts)
     try:
         pipeline.start()

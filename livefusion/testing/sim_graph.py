@@ -18,6 +18,7 @@ from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.failing_device import FailingDevice
+from livefusion.testing.mark import fixed_mark
 from livefusion.testing.sim_route import LIVE, Route, RouteEnds
 from livefusion.testing.simdevice import SimDevice
 from livefusion.testing.slow_clock import SlowClock
@@ -110,6 +111,7 @@ def _run(ends: RouteEnds) -> None:
         source=ends.source,
         sinks=ends.sink_makers(),
         clock=SlowClock(),
+        mark=fixed_mark,
         restarts=RestartPolicy(first_ns=delay_ns, longest_ns=delay_ns),
     )
     faces = FaceSettings(detect_every=route.detect_every)

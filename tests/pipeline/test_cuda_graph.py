@@ -17,6 +17,7 @@ from livefusion.media.sources.performer import PerformerSource
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.testing.host_twin import compiler
+from livefusion.testing.mark import fixed_mark
 from livefusion.testing.slow_clock import SlowClock
 from livefusion.testing.twin_device import TwinDevice
 
@@ -55,7 +56,7 @@ def run(device: Device, frames: int, grain: float = 1.0) -> CountingSink:
         return PerformerSource(URI, where, pace=Pace.FAST, duration=frames / 30)
 
     settings = Settings(input=URI, pace=Pace.FAST, swap=SwapSettings(grain=grain))
-    parts = Parts(device=device, source=make_source, sinks=[make_sink], clock=SlowClock())
+    parts = Parts(device=device, source=make_source, sinks=[make_sink], clock=SlowClock(), mark=fixed_mark)
     pipeline = Pipeline(settings, parts=parts)
     try:
         pipeline.start()

@@ -27,6 +27,7 @@ from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FragileDevice, Mishap
 from livefusion.testing.injections import Entry, Injection, Reels, Scene, format_change, work_fails
 from livefusion.testing.judge import JudgeSink
+from livefusion.testing.mark import no_mark
 
 pytestmark = pytest.mark.chaos
 
@@ -102,7 +103,7 @@ def play(
         return judges[-1]
 
     source.is_well = lambda since_ns: bool(judges) and judges[0].is_well(since_ns)
-    parts = Parts(device=device, source=lambda _: source, sinks=[judge], restarts=restarts)
+    parts = Parts(device=device, source=lambda _: source, sinks=[judge], restarts=restarts, mark=no_mark)
     pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME, device=asked), parts=parts)
     error = None
     try:

@@ -22,6 +22,7 @@ from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.injections import Reels
 from livefusion.testing.judge import JudgeSink
+from livefusion.testing.mark import no_mark
 from livefusion.testing.media import decode_clip
 from livefusion.testing.nvcodec import stand_in_codecs
 from livefusion.testing.reel import Reel
@@ -101,7 +102,13 @@ def play(
         codecs = stand_in_codecs(where) if nvenc and where is device else None
         return FileSink(path, where, form, codecs=codecs)
 
-    parts = Parts(device=device, source=lambda _: source, sinks=[judge, record], clock=SlowClock(50))
+    parts = Parts(
+        device=device,
+        source=lambda _: source,
+        sinks=[judge, record],
+        clock=SlowClock(50),
+        mark=no_mark,
+    )
     pipeline = Pipeline(Settings(input="reel:", pace=Pace.FAST, device=asked), parts=parts)
     error = None
     try:

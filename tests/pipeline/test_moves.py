@@ -29,6 +29,7 @@ from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.recovery import Footing, Recovery
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.faults import FaultBoard, FragileDevice, Mishap
+from livefusion.testing.mark import fixed_mark
 from livefusion.testing.performer_clip import render_clip
 
 pytestmark = pytest.mark.media
@@ -138,6 +139,7 @@ def test_two_runs_in_one_process_each_name_their_device() -> None:
             device=device,
             source=lambda where: PerformerSource(URI, where, pace=Pace.FAST, duration=0.4),
             sinks=[lambda where, form: MemorySink(where)],
+            mark=fixed_mark,
         )
 
     runs = [Pipeline(Settings(input=URI, pace=Pace.FAST), parts=parts(device)) for device in devices]

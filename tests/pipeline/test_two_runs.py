@@ -19,6 +19,7 @@ from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.injections import Reels
+from livefusion.testing.mark import no_mark
 from livefusion.testing.reel import Reel
 from livefusion.testing.reel_source import ReelSource
 from livefusion.testing.slow_clock import SlowClock
@@ -76,7 +77,7 @@ def play(
         return sinks[-1]
 
     source = ReelSource(device, reel, FRAMES)
-    parts = Parts(device=device, source=lambda _: source, sinks=[sink], clock=SlowClock(50))
+    parts = Parts(device=device, source=lambda _: source, sinks=[sink], clock=SlowClock(50), mark=no_mark)
     pipeline = Pipeline(Settings(input="reel:", pace=Pace.FAST, device=asked), parts=parts)
     error = None
     try:

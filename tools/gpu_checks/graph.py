@@ -49,6 +49,7 @@ def _pictures(device: Any, frames: int) -> tuple[Sequence[Any], Sequence[dict[st
     from livefusion.media.sources.performer import PerformerSource
     from livefusion.pipeline.assemble import Pipeline
     from livefusion.pipeline.parts import Parts
+    from livefusion.testing.mark import fixed_mark
 
     LIBRARY.filter_type()
     sinks: list[MemorySink] = []
@@ -61,7 +62,8 @@ def _pictures(device: Any, frames: int) -> tuple[Sequence[Any], Sequence[dict[st
         return PerformerSource(_SMALL, where, pace=Pace.FAST, duration=frames / 30)
 
     settings = Settings(input=_SMALL, pace=Pace.FAST)
-    pipeline = Pipeline(settings, parts=Parts(device=device, source=make_source, sinks=[make_sink]))
+    parts = Parts(device=device, source=make_source, sinks=[make_sink], mark=fixed_mark)
+    pipeline = Pipeline(settings, parts=parts)
     try:
         pipeline.start()
         pipeline.wait()

@@ -32,6 +32,7 @@ from livefusion.pipeline.parts import Parts
 from livefusion.provenance.badge import badge_patch
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.testing.likeness import Likeness, landmark_error
+from livefusion.testing.mark import no_mark
 from livefusion.testing.paste_log import PasteLog
 
 Plane = npt.NDArray[np.uint8]
@@ -191,7 +192,7 @@ def _run(uri: str, duration: float, device: Device) -> list[KeptPicture]:
     def make_source(where: Device) -> PerformerSource:
         return PerformerSource(uri, where, pace=Pace.FAST, duration=duration)
 
-    parts = Parts(device=device, source=make_source, sinks=[make_sink])
+    parts = Parts(device=device, source=make_source, sinks=[make_sink], mark=no_mark)
     pipeline = Pipeline(Settings(input=uri, pace=Pace.FAST), parts=parts)
     try:
         pipeline.start()

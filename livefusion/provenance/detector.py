@@ -1,0 +1,239 @@
+"""Finding the watermark again, in whatever became of the picture.
+
+Everything is a correlation of what the cells of a stretch of video are lighter or darker than their
+neighbours, x, with signs s that are −1 or 1: z = Σ s·x / √Σ x². For signs that have nothing to do with the
+picture, which is so of every wrong key, z has variance 1 and falls off at least as fast as a normal
+distribution does (Hoeffding), whatever the picture shows. How many signs were tried is known, and the limit
+rises with it (``threshold``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import chi2, norm
+
+from livefusion.core.geometry import Size
+from livefusion.provenance.chips import (
+    BITS,
+    EPOCH_SECONDS,
+    EPOCHS,
+    Grid,
+    grids_of,
+    payload_carriers,
+    presence_signs,
+)
+from livefusion.provenance.watermark import Payload
+
+Plane = npt.NDArray[np.uint8]
+Cells = npt.NDArray[np.float32]
+
+FALSE_ALARM = 1e-6
+"""Chance that a video without the mark is said to have it."""
+CHUNK_SECONDS = 0.5
+"""What is summed up at once; an epoch may begin between two chunks."""
+WINDOW = 4
+"""Chunks of a window, which is judged by itself."""
+PHASES = round(EPOCH_SECONDS / CHUNK_SECONDS)
+"""Chunks of an epoch."""
+_CLIP = 3.0  # levels: what differs more from its neighbours is an edge; ±3 found the mark better than ±6
+_AROUND = np.array([[1, 2, 1], [2, 0, 2], [1, 2, 1]], np.float32) / 12
+
+
+def threshold(trials: int) -> float:
+    """The z that the best of so many signs exceeds by chance once in 1/``FALSE_ALARM`` videos."""
+    return float(norm.isf(FALSE_ALARM / max(1, trials)))
+
+
+def relief(luma: Plane, grid: Grid) -> Cells:
+    """(rows, columns): what each cell is lighter than those around it, in levels, within ±3."""
+    cells = cv2.resize(luma.astype(np.float32), (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
+    around = cv2.filter2D(cells, -1, _AROUND, borderType=cv2.BORDER_REFLECT)
+    clipped: Cells = np.clip(cells - around, -_CLIP, _CLIP)
+    return clipped
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """How a video lies to the mark: grid, mirrored or not, and when its epochs begin.
+
+    Chunk k is in epoch ``(first + (k + phase) // PHASES) % EPOCHS``.
+    """
+
+    grid: Grid
+    mirrored: bool
+    first: int
+    phase: int
+
+    def epoch_of(self, chunk: int) -> int:
+        """The epoch of a chunk."""
+        return (self.first + (chunk + self.phase) // PHASES) % EPOCHS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found: the best ``score`` (z), what it had to exceed, and how many windows did so alone.
+
+    ``payload`` is what the operator's key reads; None without the key, or if it does not check.
+    """
+
+    detected: bool
+    score: float
+    limit: float
+    windows: int
+    windows_detected: int
+    alignment: Alignment | None
+    payload: Payload | None = None
+    key_known: bool = False
+
+
+@dataclass(eq=False)
+class ReliefLog:
+    """Sums of the relief of a video by chunks of half a second, on every grid that it may have."""
+
+    size: Size
+    grids: tuple[Grid, ...] = ()
+    _sums: dict[Grid, list[Cells]] = field(default_factory=dict)
+    _from: float | None = None
+
+    def __post_init__(self) -> None:
+        self.grids = self.grids or grids_of(self.size)
+        self._sums = {grid: [] for grid in self.grids}
+
+    def add(self, luma: Plane, seconds: float) -> None:
+        """Take the picture of that media time; the times must not fall."""
+        if self._from is None:
+            self._from = seconds
+        chunk = int((seconds - self._from) // CHUNK_SECONDS)
+        for grid, sums in self._sums.items():
+            while len(sums) <= chunk:
+                sums.append(np.zeros((grid.rows, grid.columns), np.float32))
+            sums[chunk] += relief(luma, grid)
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are so far."""
+        return len(self._sums[self.grids[0]])
+
+    def sums(self, grid: Grid, *, mirrored: bool) -> Cells:
+        """(chunks, rows, columns) sums of the relief."""
+        sums = np.stack(self._sums[grid])
+        return np.ascontiguousarray(sums[:, :, ::-1]) if mirrored else sums
+
+
+@lru_cache(maxsize=8)
+def _table(grid: Grid) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """(epochs, cells) signs of the presence, and 1 where there are any."""
+    signs = np.stack([presence_signs(grid, epoch).reshape(-1) for epoch in range(EPOCHS)]).astype(np.float32)
+    return signs, np.abs(signs)
+
+
+def detect(log: ReliefLog, secrets: Sequence[bytes] = ()) -> Finding:
+    """Look for the mark in a video; ``secrets`` are the operator's keys, by which the payload is read."""
+    best: tuple[float, Alignment] | None = None
+    counts = dict[tuple[Grid, bool], int]()
+    looks = [(grid, mirrored) for grid in log.grids for mirrored in (False, True)]
+    windows = max(1, log.chunks // WINDOW)
+    for grid, mirrored in looks:
+        sums = log.sums(grid, mirrored=mirrored).reshape(log.chunks, -1)
+        score, alignment = _whole(sums, grid, mirrored)
+        counts[grid, mirrored] = int(np.sum(window_scores(sums, grid) > window_limit(len(looks), windows)))
+        if best is None or score > best[0]:
+            best = score, alignment
+    assert best is not None, "there is at least one grid"
+    score, alignment = best
+    limit = threshold(len(looks) * EPOCHS * PHASES)
+    found = counts[alignment.grid, alignment.mirrored]
+    detected = score > limit or max(counts.values()) > 0
+    payload = read_payload(log, alignment, secrets) if detected else None
+    return Finding(
+        detected,
+        score,
+        limit,
+        windows,
+        found,
+        alignment if detected else None,
+        payload,
+        bool(secrets),
+    )
+
+
+def window_limit(looks: int, windows: int = 1) -> float:
+    """What one of so many windows, looked at in so many ways, has to exceed."""
+    return threshold(looks * windows * EPOCHS * WINDOW)
+
+
+def window_scores(sums: npt.NDArray[np.float32], grid: Grid) -> npt.NDArray[np.float64]:
+    """(windows,) the best z of each window of (chunks, cells) sums, wherever in it an epoch ends."""
+    count = max(1, len(sums) // WINDOW)
+    signs, places = _table(grid)
+    following = np.roll(np.arange(EPOCHS), -1)
+    scores = np.empty(count)
+    for number in range(count):
+        part = sums[number * WINDOW : (number + 1) * WINDOW]
+        before = np.cumsum(part, axis=0)
+        after = before[-1] - before
+        top = before @ signs.T + (after @ signs.T)[:, following]
+        power = (before**2) @ places.T + ((after**2) @ places.T)[:, following]
+        scores[number] = np.max(top / np.sqrt(np.maximum(power, 1e-9)))
+    return scores
+
+
+def _whole(sums: npt.NDArray[np.float32], grid: Grid, mirrored: bool) -> tuple[float, Alignment]:
+    """The best z of a whole video, and the epochs that gave it."""
+    signs, places = _table(grid)
+    best, found = -np.inf, Alignment(grid, mirrored, 0, 0)
+    for phase in range(PHASES):
+        stretches = _stretches(len(sums), phase)
+        parts = np.stack([sums[start:stop].sum(axis=0) for start, stop in stretches])
+        z = (parts @ signs.T) / np.sqrt(np.maximum((parts**2) @ places.T, 1e-9))
+        weights = np.sqrt([stop - start for start, stop in stretches])
+        weights /= np.linalg.norm(weights)
+        for first in range(EPOCHS):
+            epochs = (first + np.arange(len(stretches))) % EPOCHS
+            score = float(z[np.arange(len(stretches)), epochs] @ weights)
+            if score > best:
+                best, found = score, Alignment(grid, mirrored, first, phase)
+    return best, found
+
+
+def _stretches(chunks: int, phase: int) -> list[tuple[int, int]]:
+    """First and last chunk, the last not included, of each epoch of a video."""
+    edges = [0, *range(PHASES - phase, chunks, PHASES), chunks]
+    return [(start, stop) for start, stop in pairwise(edges) if stop > start]
+
+
+def payload_scores(
+    sums: npt.NDArray[np.float32], alignment: Alignment, secret: bytes, start: int = 0
+) -> npt.NDArray[np.float64]:
+    """(32,) z of each bit over (chunks, cells) sums from chunk ``start`` on; above 0 it reads as 1."""
+    totals, power = np.zeros(BITS), np.zeros(BITS)
+    chunk = 0
+    while chunk < len(sums):
+        epoch = alignment.epoch_of(start + chunk)
+        stop = chunk + 1
+        while stop < len(sums) and alignment.epoch_of(start + stop) == epoch:
+            stop += 1
+        carriers = payload_carriers(alignment.grid, epoch, secret)
+        values = sums[chunk:stop].sum(axis=0)[carriers.cells].astype(np.float64)
+        totals += np.bincount(carriers.bits, values * carriers.signs, BITS)
+        power += np.bincount(carriers.bits, values**2, BITS)
+        chunk = stop
+    return totals / np.sqrt(np.maximum(power, 1e-9))
+
+
+def read_payload(log: ReliefLog, alignment: Alignment, secrets: Sequence[bytes]) -> Payload | None:
+    """What the first of the keys that fits reads; None if none does."""
+    sums = log.sums(alignment.grid, mirrored=alignment.mirrored).reshape(log.chunks, -1)
+    limit = chi2.isf(FALSE_ALARM / max(1, len(secrets)), BITS)
+    for secret in secrets:
+        scores = payload_scores(sums, alignment, secret)
+        if float(np.sum(scores**2)) > limit:
+            payload = Payload.of_bits(scores > 0)
+            if payload is not None:
+                return payload
+    return None
