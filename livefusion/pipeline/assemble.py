@@ -110,7 +110,8 @@ class Pipeline:
         identity = run_beside(load)
         self._format = source.probe()
         face = smoothed(identity.result(), settings.swap.smoothness)
-        self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety)
+        mark = self._parts.mark()
+        self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark)
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
         if interval is not None:  # late is what comes to its face when the next picture is taken already
@@ -185,6 +186,7 @@ class Pipeline:
                 device_peak_mb=self._recovery.memory_peak / 2**20,
                 fallbacks=self._fallbacks(),
                 identity=self._plan.identity if self._plan else None,
+                mark=self._plan.mark if self._plan else None,
                 networks=self._stages.networks if self._stages else (),
                 engine=self._stages.engine if self._stages else "",
                 counts=self._stages.counts if self._stages else None,
