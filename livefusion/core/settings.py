@@ -54,6 +54,9 @@ class Snapshot(BaseModel):
 class FaceSettings(Snapshot):
     """How faces are found and followed."""
 
+    detector: str = ""
+    """A face detector of your own (SCRFD, RetinaFace, YOLO or YuNet): a file, or a name from `livefusion
+    models list`; left out, the built-in one."""
     detect_every: Annotated[int, Field(ge=1, le=120)] = 1
     """Look for new faces in the whole picture each so many frames; the look runs beside the frame's path."""
     detect_score: Annotated[float, Field(gt=0, lt=1)] = 0.6

@@ -14,13 +14,18 @@ from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
 from livefusion.devices.pool import FramePool
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
-from livefusion.faces.detect import LANDSCAPE, PORTRAIT, LiveDetector
+from livefusion.faces.detect import LiveDetector
+from livefusion.faces.detector_format import DetectorFormat
 from livefusion.faces.detector_worker import DetectorWorker
+from livefusion.faces.detectors import detector_format, open_detector
 from livefusion.faces.embed import LiveRecogniser
 from livefusion.faces.landmarks import Landmarker
 from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.roi import Roi
-from livefusion.inference.registry import ModelRegistry
+from livefusion.faces.yunet import YUNET
+from livefusion.inference.catalog import find_model
+from livefusion.inference.network import Loaded
+from livefusion.inference.registry import ModelEntry, ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.ops.preprocess import open_preprocessor
 
@@ -50,15 +55,29 @@ class Networks:
         self._sessions: dict[str, Session] = {}
 
     def __getitem__(self, name: str) -> Session:
-        if name not in self._sessions:
-            self._sessions[name] = Session(
-                self.models[name],
+        return self._loaded(self.models[name])
+
+    def detector(self, chosen: str) -> tuple[Loaded, DetectorFormat]:
+        """The detector that a setting names, and how it is used; YuNet for the empty text.
+
+        ``ModelError`` if there is no such model or it is no detector.
+        """
+        if not chosen:
+            return self["yunet"], YUNET
+        model = find_model(chosen)
+        form, names = detector_format(model)
+        return open_detector(self._loaded(model.entry), names), form
+
+    def _loaded(self, entry: ModelEntry) -> Session:
+        if entry.name not in self._sessions:
+            self._sessions[entry.name] = Session(
+                entry,
                 self._where,
                 device=self._device,
                 # ONNX Runtime keeps graphs by thread: the detector's would be captured while frames wait.
-                graphs=self._graphs and name == _ON_THE_PATH,
+                graphs=self._graphs and entry.name == _ON_THE_PATH,
             )
-        return self._sessions[name]
+        return self._sessions[entry.name]
 
     @property
     def loaded(self) -> tuple[Session, ...]:
@@ -82,8 +101,11 @@ def build_analyse_stage(
 
     def make_eyes(stream: Stream, clock: Clock) -> Eyes:
         landmarker = Landmarker(device, at_hand[_ON_THE_PATH], stream, settings.max_faces)
-        preprocessor = open_preprocessor(device, settings.preprocess, (LANDSCAPE, PORTRAIT))
-        detector = LiveDetector(device, at_hand["yunet"], preprocessor)
+        session, form = at_hand.detector(settings.detector)
+        preprocessor = open_preprocessor(
+            device, settings.preprocess, form.sizes, normalisation=form.normalisation
+        )
+        detector = LiveDetector(device, session, preprocessor, form=form)
         recogniser = LiveRecogniser(device, at_hand["sface"])
         worker = _warm_worker(_grey(device, stream), detector, landmarker, recogniser, clock)
         return Eyes(worker, landmarker)

@@ -1,4 +1,4 @@
-"""YuNet on live frames: the picture is shrunk on the frame's path, the network runs beside it."""
+"""A detector on live frames: the picture is shrunk on the frame's path, the network runs beside it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,12 @@ from livefusion.core.geometry import Affine, Box, Size
 from livefusion.devices.device import Array, Device, Event
 from livefusion.faces.boxes import corners_of
 from livefusion.faces.cut import EVERY
-from livefusion.faces.yunet import YuNetDecoder, suppress
+from livefusion.faces.detector_format import DetectorFormat, suppress
+from livefusion.faces.yunet import YUNET
 from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.ops.fit import letterbox_affine, letterbox_size
 from livefusion.ops.preprocess import Nv12, OperatorPreprocessor, Preprocessor
 
-LANDSCAPE, PORTRAIT = Size(320, 192), Size(192, 320)
-"""What the network sees live, as the picture lies: 1.3 ms, and a face of 18 px in it is found."""
-_SIZES = (LANDSCAPE, PORTRAIT)
 _OVERLAP = 0.3
 _KNOWN = 0.2
 _MOST = 0.7
@@ -64,17 +62,25 @@ class LiveDetector:
     """
 
     def __init__(
-        self, device: Device, session: Loaded, preprocessor: Preprocessor | None = None, slots: int = 3
+        self,
+        device: Device,
+        session: Loaded,
+        preprocessor: Preprocessor | None = None,
+        slots: int = 3,
+        form: DetectorFormat = YUNET,
     ) -> None:
         self._device = device
         self._session = session
-        self._preprocessor = preprocessor or OperatorPreprocessor(device)
+        self._form = form
+        self._preprocessor = preprocessor or OperatorPreprocessor(device, form.normalisation)
         self._path = device.stream("detect")
         self._beside = device.stream("detector")
-        self._decoders = {size: YuNetDecoder(size) for size in _SIZES}
+        self._decoders = {size: form.decoder(size) for size in form.sizes}
         self._slots = [Slot(self._networks()) for _ in range(slots)]
         self._turned = self._networks()
-        self._thumbnails = {} if device.shares_host_memory else {size: self._pinned(size) for size in _SIZES}
+        self._thumbnails = (
+            {} if device.shares_host_memory else {size: self._pinned(size) for size in form.sizes}
+        )
 
     @property
     def slots(self) -> list[Slot]:
@@ -83,7 +89,8 @@ class LiveDetector:
 
     def shrink(self, frame: Frame, slot: Slot, known: tuple[Box, ...], score: float) -> DetectionJob:
         """Put the frame into a free slot; its pixels have been read when ``ready`` of the job is past."""
-        size = PORTRAIT if frame.size.height > frame.size.width else LANDSCAPE
+        tall = frame.size.height > frame.size.width
+        size = self._form.portrait if tall else self._form.landscape
         self._path.wait(slot.free)
         self._path.wait(frame.buffer.ready)
         picture = Nv12(frame.buffer.luma, frame.buffer.chroma, frame.color)
@@ -104,7 +111,7 @@ class LiveDetector:
         rows = _thumbnail(job.slot, size, job.size) if pinned is None else pinned
         inner = letterbox_size(size, job.size)
         host: npt.NDArray[np.float32] = self._device.to_host(rows)
-        return host[: len(range(0, inner.height, EVERY)), : inner.width]
+        return self._grey(host[: len(range(0, inner.height, EVERY)), : inner.width])
 
     def find(self, job: DetectionJob) -> list[FaceObservation]:
         """Faces in frame pixels, best first."""
@@ -117,16 +124,21 @@ class LiveDetector:
         job.slot.free = self._beside.record()
         return _best(seen) if len(seen) > 1 and turns else seen
 
+    def _grey(self, green: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """The green channel as it was before the network's normalisation; the same array if there is none."""
+        mean, scale = _green(self._form.normalisation.mean), _green(self._form.normalisation.scale)
+        return green if (mean, scale) == (0.0, 1.0) else green / np.float32(scale) + np.float32(mean)
+
     def _networks(self) -> dict[Size, BoundNetwork]:
         return {
             size: BoundNetwork(
                 self._device,
                 self._session,
-                "yunet",
+                self._form.name,
                 (1, 3, size.height, size.width),
-                YuNetDecoder.output_shapes(size),
+                self._form.outputs(size),
             )
-            for size in _SIZES
+            for size in self._form.sizes
         }
 
     def _pinned(self, size: Size) -> npt.NDArray[np.float32]:
@@ -148,7 +160,7 @@ class LiveDetector:
     ) -> list[FaceObservation]:
         network.launch(self._beside)
         self._beside.record().synchronize()
-        outputs = {name: network.output(name) for name in YuNetDecoder.output_shapes(size)}
+        outputs = {name: network.output(name) for name in self._form.outputs(size)}
         return self._decoders[size](outputs, to_frame, score)
 
     def _look_turned(self, job: DetectionJob, quarter_turns: int) -> list[FaceObservation]:
@@ -170,6 +182,10 @@ def unturn(size: Size, quarter_turns: int) -> Affine:
         [[0, 1, 0], [-1, 0, bottom]],
     )
     return Affine(maps[quarter_turns % 4])
+
+
+def _green(value: float | tuple[float, float, float]) -> float:
+    return value[1] if isinstance(value, tuple) else value
 
 
 def _thumbnail(slot: Slot, size: Size, shrunken: Size) -> Array:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from livefusion.core.face import FaceObservation
 from livefusion.core.geometry import Affine, Box, Size
 from livefusion.faces.align import ARCFACE_112, similarity_onto
+from livefusion.faces.detector_format import suppress
 from livefusion.faces.roi import Roi
-from livefusion.faces.yunet import YuNetDecoder, suppress
+from livefusion.faces.yunet import YuNetDecoder
 
 pytestmark = pytest.mark.unit
 

@@ -12,8 +12,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.select import open_device
 from livefusion.faces.build import Networks
-from livefusion.faces.detect import LANDSCAPE, PORTRAIT
-from livefusion.faces.yunet import YuNetDecoder
+from livefusion.faces.yunet import LANDSCAPE, PORTRAIT, YuNetDecoder
 from livefusion.inference.network import BoundNetwork
 
 pytestmark = pytest.mark.gpu

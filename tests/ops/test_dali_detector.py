@@ -15,7 +15,8 @@ from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
 from livefusion.faces.build import Networks
-from livefusion.faces.detect import LANDSCAPE, PORTRAIT, LiveDetector
+from livefusion.faces.detect import LiveDetector
+from livefusion.faces.yunet import LANDSCAPE, PORTRAIT
 from livefusion.ops.preprocess import open_preprocessor
 
 pytestmark = pytest.mark.gpu_wheels
