@@ -1,7 +1,8 @@
 """What is in front of a face stays in front of the new one: a hand, hair, glasses, a microphone.
 
-A network looks at an upright crop of each face and says where something else is before it. What it says is
-remembered in that crop, which moves with the face, and cut out of the new face before that is blended in.
+A network looks at an upright crop of each face and says where something else is before it; where it is in
+doubt, the colours on both sides decide. What comes of that is remembered in the crop, which moves with the
+face, and cut out of the new face before that is blended in.
 
 What is cut out shows the camera's own pixels, so a network that errs would show the real face. Therefore no
 more than a share of the new face is ever cut out, and of a face that seems to be covered almost wholly,
@@ -24,7 +25,7 @@ from livefusion.core.geometry import Affine
 from livefusion.core.patch import Patch
 from livefusion.devices.device import Device, Stream
 from livefusion.inference.network import BoundNetwork, Loaded
-from livefusion.ops.registry import NV12_WARP_NORM, OCCLUDE, OCCLUSION_TRACK
+from livefusion.ops.registry import NV12_WARP_NORM, OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
 
 MOST_TRACKS = 16
 """State is kept for so many tracks; the one that was looked at least recently makes room."""
@@ -66,7 +67,7 @@ class Occlusion:
     def warm_up(self, stream: Stream) -> None:
         """Load the network and run it once, so that the first frame has not to wait."""
         network = self._bound(self._faces)
-        self._device.prepare(NV12_WARP_NORM, OCCLUSION_TRACK, OCCLUDE)
+        self._device.prepare(NV12_WARP_NORM, OCCLUSION_MATTE, OCCLUSION_TRACK, OCCLUDE)
         self._device.copy(network.image, np.zeros(network.image.shape, network.image.dtype), stream)
         network.launch(stream, network.count)
         stream.synchronize()
@@ -108,11 +109,10 @@ class Occlusion:
         # From the pixels of the patch, which begin at its region.
         place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
         state = {"cover": belief.cover, "share": belief.share, "patch": patch.pixels, "to_crop": place}
-        now = {
-            "found": self._network.kept("occlusion", index)[0, 0],
-            "belief": belief.belief,
-            "outline": outline,
-        }
+        found = self._network.kept("occlusion", index)[0, 0]
+        edges = {"found": found, "image": self._network.image[index], "matte": belief.matte}
+        now = {"found": belief.matte, "belief": belief.belief, "outline": outline}
+        self._device.launch(OCCLUSION_MATTE, edges, stream)
         stream.wait(patch.ready)
         self._device.launch(OCCLUSION_TRACK, state | now | {"rise": rise, "fall": fall, "band": band}, stream)
         self._device.launch(OCCLUDE, state | {"most": most}, stream)
@@ -153,6 +153,7 @@ class _Belief:
 
     def __init__(self, device: Device, side: int, stream: Stream) -> None:
         self.seconds: float | None = None
+        self.matte = device.empty((side, side), np.float32)
         self.belief = device.empty((side, side), np.float32)
         self.cover = device.empty((side, side), np.uint8)
         self.share = device.empty((1,), np.float32)

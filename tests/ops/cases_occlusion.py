@@ -6,7 +6,7 @@ import numpy as np
 from op_case import Arguments, Case, Masks
 
 from livefusion.core.geometry import Affine
-from livefusion.ops.registry import OCCLUDE, OCCLUSION_TRACK
+from livefusion.ops.registry import OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
 
 WIDTH, HEIGHT, SIDE = 54, 38, 32
 UPRIGHT = Affine.similarity(0.61, 0.0, (26.3, 18.7), (15.5, 15.5))
@@ -59,6 +59,17 @@ def _track(
     }
 
 
+def _matte(rng: np.random.Generator, wild: bool = False, width: int = SIDE) -> Arguments:
+    """A crop of two colours with an edge that was found soft, in noise."""
+    y, x = np.mgrid[0:SIDE, 0:width]
+    found = 1 / (1 + np.exp((x - y / 2 - 5) / 3)) + rng.normal(0, 0.1, (SIDE, width))
+    if wild:
+        found[::3] = rng.choice([-9.0, 9.0, np.inf, np.nan, 0.0], found[::3].shape)
+    image = np.where(x - y / 2 < 7, 0.2, 0.7) + rng.normal(0, 0.08, (3, SIDE, width))
+    planes = np.asarray(image, np.float32)
+    return {"found": found.astype(np.float32), "image": planes, "matte": np.zeros_like(found, np.float32)}
+
+
 def _occlude(rng: np.random.Generator, to_crop: Affine, share: float = 0.3, most: float = 0.5) -> Arguments:
     y, x = np.mgrid[0:SIDE, 0:SIDE]
     blob = 128 + 190 * np.sin(x / 5 + y / 9) + rng.integers(-20, 21, (SIDE, SIDE))
@@ -83,6 +94,9 @@ MAPS = {"upright": UPRIGHT, "rolled": ROLLED, "outside": OUTSIDE, "huge": HUGE}
 ROUNDED = 0.01
 
 CASES = [
+    Case("edge", OCCLUSION_MATTE, _matte, 1e-4),
+    Case("wild", OCCLUSION_MATTE, partial(_matte, wild=True), 1e-4),
+    Case("narrow", OCCLUSION_MATTE, partial(_matte, width=5), 1e-4),
     *(
         Case(name, OCCLUSION_TRACK, partial(_track, to_crop=to_crop), 1e-3, outliers=ROUNDED)
         for name, to_crop in MAPS.items()

@@ -229,10 +229,10 @@ def _cover(rng: np.random.Generator) -> Arguments:
 
 
 def _matte(width: int, height: int, rng: np.random.Generator) -> Arguments:
-    found, image = np.zeros((_CROP, _CROP), np.float32), rng.uniform(0, 1, (3, _CROP, _CROP))
-    found[:, : _CROP // 2] = 1
-    found = cv2.GaussianBlur(found, (0, 0), 4.0)
-    return {"found": found, "image": image.astype(np.float32), "matte": np.zeros_like(found)}
+    edge = np.linspace(-3, 4, _CROP, dtype=np.float32)
+    found = np.clip(np.tile(edge, (_CROP, 1)) + rng.normal(0, 0.1, (_CROP, _CROP)), 0, 1)
+    image = rng.uniform(0, 1, (3, _CROP, _CROP)).astype(np.float32)
+    return {"found": found.astype(np.float32), "image": image, "matte": np.zeros_like(found, np.float32)}
 
 
 def _track_occlusion(width: int, height: int, rng: np.random.Generator) -> Arguments:

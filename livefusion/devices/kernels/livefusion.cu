@@ -7,6 +7,7 @@
 #include "feather.cu"
 #include "letterbox.cu"
 #include "light.cu"
+#include "matte.cu"
 #include "occlusion.cu"
 #include "paste.cu"
 #include "plane.cu"

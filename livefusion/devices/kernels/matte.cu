@@ -1,0 +1,3 @@
+#include "matte.h"
+
+LF_PIXELS(occlusion_matte, LfOcclusionMatte)

@@ -1,0 +1,62 @@
+// Where what a network found in front of a face ends: told by the colours on both sides of the edge.
+#pragma once
+#include "lf.h"
+
+struct LfOcclusionMatte {
+    LfView<float> found, matte;
+    const float* image;  // three planes of `step` values, rows of `pitch` values
+    i64 step, pitch;
+    int radius;
+    float least_weight, noise, least_doubt, tiny;
+
+    LF_DEVICE float colour(int channel, int x, int y) const { return image[channel * step + y * pitch + x]; }
+
+    // What is found, 0 where it is no number.
+    LF_DEVICE float share(int x, int y) const {
+        const float value = *found.at(x, y);
+        return value > 0.0f ? fmin(value, 1.0f) : 0.0f;
+    }
+};
+
+// Weight and colour of what is in front, and of the face, over the square round a pixel.
+struct LfSides {
+    float front, face, ahead[3], behind[3];
+};
+
+LF_DEVICE LfSides lf_sides(const LfOcclusionMatte& a, int x, int y) {
+    LfSides sum = {0, 0, {0, 0, 0}, {0, 0, 0}};
+    const int left = x > a.radius ? x - a.radius : 0, top = y > a.radius ? y - a.radius : 0;
+    const int right = x + a.radius < a.found.width ? x + a.radius : a.found.width - 1;
+    const int bottom = y + a.radius < a.found.height ? y + a.radius : a.found.height - 1;
+    for (int row = top; row <= bottom; row++) {
+        for (int column = left; column <= right; column++) {
+            const float p = a.share(column, row), front = p * p, face = (1.0f - p) * (1.0f - p);
+            sum.front += front;
+            sum.face += face;
+            for (int i = 0; i < 3; i++) {
+                const float colour = a.colour(i, column, row);
+                sum.ahead[i] += front * colour;
+                sum.behind[i] += face * colour;
+            }
+        }
+    }
+    return sum;
+}
+
+LF_DEVICE void occlusion_matte_px(const LfOcclusionMatte& a, int x, int y, int) {
+    const float p = a.share(x, y), doubt = 4.0f * p * (1.0f - p);
+    float* matte = a.matte.at(x, y);
+    *matte = p;
+    if (doubt < a.least_doubt) return;
+    const LfSides sum = lf_sides(a, x, y);
+    float squares = 0, product = 0;
+    for (int i = 0; i < 3; i++) {
+        const float behind = sum.behind[i] / (sum.face + a.tiny);
+        const float way = sum.ahead[i] / (sum.front + a.tiny) - behind;
+        squares += way * way;
+        product += (a.colour(i, x, y) - behind) * way;
+    }
+    const float along = lf_clamp(product / (squares + 1e-6f), 0.0f, 1.0f);
+    const float enough = fmin(fmin(sum.front, sum.face) / a.least_weight, 1.0f);
+    *matte = p + (along - p) * doubt * enough * squares / (squares + a.noise);
+}

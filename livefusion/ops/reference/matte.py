@@ -1,0 +1,57 @@
+"""Where what a network found in front of a face ends: told by the colours on both sides of the edge."""
+
+import numpy as np
+import numpy.typing as npt
+
+RADIUS = 8
+"""Colours are taken from a square of 2 × 8 + 1 pixels, as far as it lies in the crop."""
+LEAST_WEIGHT = 17.0
+"""Of what is in front and of the face the square must hold so many sure pixels each, or it is believed less."""
+NOISE = 400 / 255**2
+"""Squared distance of the two colours at which they are believed half."""
+LEAST_DOUBT = 1 / 16
+"""What is surer than that, as 4 p (1 − p), stays as it was found."""
+TINY = 0.03
+"""Keeps quotients finite where there is nothing of one of the two."""
+
+Floats = npt.NDArray[np.float32]
+
+
+def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
+    """Move what was found with doubt to the side that its colour is on.
+
+    ``found`` and ``matte`` are (S, S) float32, the share of each pixel of a crop that something in front of
+    a face covers, in [0, 1]; what is found is clipped, and 0 where it is no number. ``image`` (3, S, S) float32
+    is the crop, RGB in [0, 1].
+
+    With p for what is found, the colour in front is the mean of the square round a pixel weighted by p², that
+    of the face the mean weighted by (1 − p)². ``matte`` gets p + (a − p) w: a is how far the pixel's own
+    colour lies on the way from the face's to the other, clipped to [0, 1], and w how far that is believed:
+    4 p (1 − p), times d² / (d² + ``NOISE``) with d for the distance of the two colours, times the smaller
+    sum of weights over ``LEAST_WEIGHT``, at most 1.
+    """
+    p = np.clip(np.nan_to_num(found.astype(np.float64), nan=0.0), 0, 1)
+    colours = image.astype(np.float64)
+    front, face = p * p, (1 - p) ** 2
+    in_front, of_face = _sum_round(front), _sum_round(face)
+    ahead = np.stack([_sum_round(front * plane) for plane in colours]) / (in_front + TINY)
+    behind = np.stack([_sum_round(face * plane) for plane in colours]) / (of_face + TINY)
+    way = ahead - behind
+    squares = (way * way).sum(axis=0)
+    along = np.clip(((colours - behind) * way).sum(axis=0) / (squares + 1e-6), 0, 1)
+    doubt = 4 * p * (1 - p)
+    enough = np.minimum(np.minimum(in_front, of_face) / LEAST_WEIGHT, 1)
+    believed = np.where(doubt < LEAST_DOUBT, 0, doubt * enough * squares / (squares + NOISE))
+    matte[...] = p + (along - p) * believed
+
+
+def _sum_round(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sums over the square round each pixel, 0 beyond the crop."""
+    for axis in (0, 1):
+        moved = np.moveaxis(values, axis, 0)
+        size = len(moved)
+        sums = np.concatenate([np.zeros_like(moved[:1]), np.cumsum(moved, axis=0)])
+        at = np.arange(size)
+        last, first = np.minimum(at + RADIUS + 1, size), np.maximum(at - RADIUS, 0)
+        values = np.moveaxis(sums[last] - sums[first], 0, axis)
+    return values
