@@ -6,7 +6,7 @@ import numpy.typing as npt
 RADIUS = 8
 """Colours are taken from a square of 2 × 8 + 1 pixels, as far as it lies in the crop."""
 LEAST_WEIGHT = 17.0
-"""Of what is in front and of the face the square must hold so many sure pixels each, or it is believed less."""
+"""The square must hold so many sure pixels of either side, or it is believed less."""
 NOISE = 400 / 255**2
 """Squared distance of the two colours at which they are believed half."""
 LEAST_DOUBT = 1 / 16
@@ -21,8 +21,8 @@ def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     """Move what was found with doubt to the side that its colour is on.
 
     ``found`` and ``matte`` are (S, S) float32, the share of each pixel of a crop that something in front of
-    a face covers, in [0, 1]; what is found is clipped, and 0 where it is no number. ``image`` (3, S, S) float32
-    is the crop, RGB in [0, 1].
+    a face covers, in [0, 1]; what is found is clipped, and 0 where it is no number. ``image`` (3, S, S)
+    float32 is the crop, RGB in [0, 1].
 
     With p for what is found, the colour in front is the mean of the square round a pixel weighted by p², that
     of the face the mean weighted by (1 − p)². ``matte`` gets p + (a − p) w: a is how far the pixel's own
