@@ -88,6 +88,8 @@ class SwapSettings(Snapshot):
     lips stay sharp."""
     opacity: Annotated[float, Field(ge=0, le=1)] = 1.0
     """Strength of the new face over the old one."""
+    morph: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """How much of its own face a DFM network that can be morphed puts in: 0 stays near the performer's."""
     expression: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much the new face's skin follows the performer's smile; only of a face made from a video."""
     relight: Annotated[float, Field(ge=0, le=1)] = 0.8
@@ -168,7 +170,10 @@ class Settings(Snapshot):
     device: Device = "auto"
     """What to compute on: auto, cpu, cuda or cuda:N."""
     engine: str = "auto"
-    """How to swap: auto or mesh."""
+    """How to swap: auto or mesh (built in), or a network of yours: a file (.onnx, .dfm) or the name of one
+    that was added (livefusion models add)."""
+    family: str = ""
+    """Family of the engine's network, where its file fits several: hyperswap, simswap, ghost or hififace."""
     pace: Pace | None = None
     """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs do not."""
     duration: Annotated[float, Field(gt=0)] | None = None

@@ -63,10 +63,11 @@ class _Run:
 class BoundNetwork:
     """Picture tensors in, named tensors out, in memory of the device that stays the same.
 
-    ``image`` is the shape of the one tensor that a run of the network takes, ``outputs`` are those that it
-    gives, all of one dtype. ``count`` is the largest number of pictures in a launch, a run for each. All
-    outputs lie in one block, so that a single copy brings them to a host that does not share the memory;
-    without ``to_host`` they stay on the device.
+    ``image`` is the shape of the tensor of pictures that a run of the network takes, which the network calls
+    ``image_name``; ``beside`` are shapes of others that it takes. ``outputs`` are those that it gives, all of
+    one dtype. ``count`` is the largest number of pictures in a launch, a run for each. All outputs lie in one
+    block, so that a single copy brings them to a host that does not share the memory; without ``to_host``
+    they stay on the device.
     """
 
     def __init__(
@@ -79,11 +80,19 @@ class BoundNetwork:
         *,
         count: int = 1,
         to_host: bool = True,
+        image_name: str = "image",
+        beside: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
         self._device = device
         self._name = name
+        self._image_name = image_name
         self._lane = session.lane
-        self.image: Array = device.empty((count * image[0], *image[1:]), session.dtype_of("image"))
+        self.image: Array = device.empty((count * image[0], *image[1:]), session.dtype_of(image_name))
+        self.beside: dict[str, Array] = {
+            tensor: device.empty((count, *shape), session.dtype_of(tensor))
+            for tensor, shape in (beside or {}).items()
+        }
+        """What a run takes beside its picture, one (count, …) array a tensor; written by who uses it."""
         dtype = _common_dtype(session, outputs)
         places, size = _places(outputs, dtype)
         self._block: Array = device.empty((count, size), dtype)
@@ -137,12 +146,13 @@ class BoundNetwork:
         self, session: Loaded, batch: int, places: Mapping[str, tuple[slice, tuple[int, ...]]], index: int
     ) -> _Run:
         image, block = self.image[index * batch : (index + 1) * batch], self._block[index]
-        bound = session.bind({"image": image}, _parts(block, places))
+        others = {tensor: array[index] for tensor, array in self.beside.items()}
+        bound = session.bind({self._image_name: image, **others}, _parts(block, places))
         if self._lane is not None:
             with self._lane.lock:
                 bound.prepare(self._device.undisturbed())
         host = block if self._pinned is None else self._pinned[index]
-        return _Run(bound.run, (image,), (block,), _parts(host, places))
+        return _Run(bound.run, (image, *others.values()), (block,), _parts(host, places))
 
 
 def _common_dtype(session: Loaded, outputs: Mapping[str, Any]) -> np.dtype[Any]:

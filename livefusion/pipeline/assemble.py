@@ -26,6 +26,7 @@ from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
+from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
 from livefusion.pipeline.parts import Parts, Progress
@@ -48,8 +49,6 @@ from livefusion.runtime.snapshot import GraphSnapshot
 from livefusion.swap.mesh.smooth import smoothed
 from livefusion.swap.painted import swap_settings
 
-ENGINES = ("auto", "mesh")
-
 
 class Pipeline:
     """One run: ``start``, then ``wait`` for its end or ``stop`` it; ``report`` at any time after ``start``.
@@ -60,8 +59,7 @@ class Pipeline:
     def __init__(
         self, settings: Settings, *, library: IdentityLibrary | None = None, parts: Parts | None = None
     ) -> None:
-        if settings.engine not in ENGINES:
-            raise SettingsError(f"there is no engine {settings.engine!r}", f"use {' or '.join(ENGINES)}")
+        self._engine = EngineChoice(settings.engine, settings.family)
         self._settings = settings
         self._library = library or IdentityLibrary()
         self._parts = parts or Parts()
@@ -121,6 +119,7 @@ class Pipeline:
             self._slates,
             settings.faces,
             self._current_plan,
+            self._engine,
             patient=not live,
             ladder=self._ladder,
         )

@@ -15,12 +15,13 @@ from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
 from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
+from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.movable_stage import MovableStage
 from livefusion.pipeline.recovery import Footing, Recovery
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.runtime.ladder import DeadlineLadder
-from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.engine import SwapEngine
 
 RENDER: Final = "render"
 OCCLUDER: Final = "face_occluder"
@@ -41,6 +42,7 @@ class Stages:
         slates: SlateShelf,
         faces: FaceSettings,
         current_plan: Callable[[], RenderPlan],
+        engine: EngineChoice | None = None,
         *,
         patient: bool,
         ladder: DeadlineLadder | None = None,
@@ -49,6 +51,7 @@ class Stages:
         self._slates = slates
         self._faces = faces
         self._current_plan = current_plan
+        self._choice = engine or EngineChoice("mesh")
         self._ladder = ladder
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
@@ -56,7 +59,7 @@ class Stages:
         self._occluder: Networks | None = None
         self._known: tuple[FaceTrack, ...] = ()
         self._seen: tuple[FaceCounts, AnalyseStage | None] = (FaceCounts(), None)
-        self._drawing: tuple[Footing, MeshEngine] | None = None
+        self._drawing: tuple[Footing, SwapEngine] | None = None
         self._coming: Identity | None = None
 
     def analyse(self) -> MovableStage[Frame, AnalysedFrame]:
@@ -95,8 +98,9 @@ class Stages:
     @property
     def networks(self) -> tuple[Session, ...]:
         """The networks in use."""
-        both = self._networks, self._occluder
-        return tuple(network for networks in both if networks for network in networks.loaded)
+        drawing, both = self._drawing, (self._networks, self._occluder)
+        own = drawing[1].networks if drawing else ()
+        return (*own, *(network for networks in both if networks for network in networks.loaded))
 
     @property
     def counts(self) -> FaceCounts:
@@ -125,7 +129,7 @@ class Stages:
         if self._drawing is not None:
             self._drawing = self._occluder = None
             self._recovery.free(footing.device)
-        engine = MeshEngine(footing.device)
+        engine = self._choice.make(footing.device)
         occlusion = self._make_occlusion(footing)
         stage = RenderStage(
             footing.device,

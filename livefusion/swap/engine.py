@@ -7,6 +7,7 @@ from livefusion.core.frame import Frame
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Stream
+from livefusion.inference.session import Session
 
 
 class SwapEngine(Protocol):
@@ -18,7 +19,12 @@ class SwapEngine(Protocol):
 
     @property
     def name(self) -> str:
-        """Name for settings and reports: ``mesh``."""
+        """Name for settings and reports: ``mesh``, or that of a network."""
+        ...
+
+    @property
+    def networks(self) -> tuple[Session, ...]:
+        """The networks that it runs, for reports."""
         ...
 
     def prepare(self, identity: Identity) -> None:
@@ -34,7 +40,7 @@ class SwapEngine(Protocol):
     ) -> Patch | None:
         """The new face over ``track``, in stream order; None if the face lies outside the picture.
 
-        ``GraphError`` if the track has no landmarks or the identity was not prepared. Only
-        ``settings.shape`` is read here; colour, light and opacity are the blend's.
+        ``GraphError`` if the track has no landmarks or the identity was not prepared. Colour, light and
+        opacity are the blend's.
         """
         ...

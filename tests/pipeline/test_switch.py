@@ -11,7 +11,7 @@ from livefusion.core.settings import FaceSettings, SafetySettings, SwapSettings
 from livefusion.core.timing import SystemClock
 from livefusion.devices.device import Device
 from livefusion.devices.select import Selection
-from livefusion.pipeline import stages as module
+from livefusion.pipeline import engines
 from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.render import RenderPlan
 from livefusion.pipeline.slate import SlateShelf
@@ -68,7 +68,7 @@ class Rig:
 
 @pytest.fixture
 def rig(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr(module, "MeshEngine", Engine)
+    monkeypatch.setattr(engines, "MeshEngine", Engine)
     Engine.made.clear()
     return Rig(identity)
 

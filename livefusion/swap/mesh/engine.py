@@ -16,6 +16,7 @@ from livefusion.core.geometry import Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.inference.session import Session
 from livefusion.ops.reference.colour import CELL
 from livefusion.ops.registry import DRAW_MESH, MIX_TEXELS
 from livefusion.swap.mesh.canonical import canonical_mesh
@@ -70,6 +71,11 @@ class MeshEngine:
     def name(self) -> str:
         """``mesh``."""
         return "mesh"
+
+    @property
+    def networks(self) -> tuple[Session, ...]:
+        """None."""
+        return ()
 
     def prepare(self, identity: Identity) -> None:
         """Convert and upload the texture of an identity. ``ModelError`` if the canonical mesh is missing."""

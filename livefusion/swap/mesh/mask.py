@@ -46,9 +46,15 @@ def smoothstep(values: npt.NDArray[np.floating], low: float, high: float) -> Flo
 
 @cache
 def face_mask() -> Floats:
-    """(1024, 1024) in [0, 1]: feathered inside the outline, fading on the forehead, open at the eyes."""
+    """(1024, 1024) in [0, 1]: ``whole_mask``, open at the eyes."""
+    return np.asarray(whole_mask() * _open_eyes(), np.float32)
+
+
+@cache
+def whole_mask() -> Floats:
+    """(1024, 1024) in [0, 1]: feathered inside the outline, fading on the forehead."""
     mask = smoothstep(_depth(), _FEATHER_START, _FEATHER_START + _FEATHER_WIDTH)
-    return np.asarray(mask * forehead_fade() * _open_eyes(), np.float32)
+    return np.asarray(mask * forehead_fade(), np.float32)
 
 
 @cache

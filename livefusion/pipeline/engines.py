@@ -1,0 +1,56 @@
+"""Which engine draws the faces: the one that ships, or a network that the user brings."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from livefusion.core.errors import SettingsError
+from livefusion.devices.device import Device
+from livefusion.inference.catalog import SUFFIXES, ModelFile, UserModels, find_model
+from livefusion.inference.known import known_models
+from livefusion.swap.engine import SwapEngine
+from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.neural.engine import NeuralEngine
+
+ENGINES: Final = ("auto", "mesh")
+
+MakeEngine = Callable[[Device], SwapEngine]
+
+
+class EngineChoice:
+    """What ``--engine`` means. ``SettingsError`` if it names nothing that could be an engine.
+
+    The model is looked at once, when an engine is made first, and made anew for another device.
+    """
+
+    def __init__(self, engine: str, family: str = "") -> None:
+        self._engine = engine
+        self._family = family
+        self._model: ModelFile | None = None
+        if engine not in ENGINES and not _could_be_a_model(engine):
+            raise SettingsError(
+                f"there is no engine {engine!r}",
+                "use auto, mesh, a file such as network.onnx, or a name of `livefusion models list`",
+            )
+
+    @property
+    def is_neural(self) -> bool:
+        """Whether a network is to draw."""
+        return self._engine not in ENGINES
+
+    def find(self) -> ModelFile:
+        """The network's file. ``ModelError`` if it is missing or must not be used."""
+        if self._model is None:
+            self._model = find_model(self._engine, family=self._family)
+        return self._model
+
+    def make(self, device: Device) -> SwapEngine:
+        """The engine, on a device. ``ModelError`` and ``DeviceError`` if the network cannot be used there."""
+        return NeuralEngine(device, self.find()) if self.is_neural else MeshEngine(device)
+
+
+def _could_be_a_model(engine: str) -> bool:
+    path = Path(engine)
+    if path.suffix.lower() in SUFFIXES or path.is_file():
+        return True
+    return engine in UserModels().names() or engine in known_models()

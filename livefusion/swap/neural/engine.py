@@ -1,0 +1,248 @@
+"""The swap engine for networks that users bring: any family, one network."""
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.errors import GraphError
+from livefusion.core.face import FaceTrack, Identity, Landmarks
+from livefusion.core.frame import Frame
+from livefusion.core.geometry import Affine, Box, Region
+from livefusion.core.patch import Patch
+from livefusion.core.settings import SwapSettings
+from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.inference.catalog import ModelFile, find_of_family
+from livefusion.inference.contract import Family, IdentityKind, read_contract
+from livefusion.inference.session import Session
+from livefusion.ops.reference.colour import CELL
+from livefusion.ops.registry import PATCH_OF_CROP
+from livefusion.swap.mesh.canonical import VERTEX_COUNT
+from livefusion.swap.mesh.canvas import PatchMemory
+from livefusion.swap.mesh.engine import MOST_IDENTITIES, MOST_TRACKS, MeshEngine
+from livefusion.swap.neural.family import recipe_for
+from livefusion.swap.neural.mask import CropMask
+from livefusion.swap.neural.network import SwapNetwork, tensor_of
+from livefusion.swap.neural.source import FindModel, SourceReader
+
+_log = logging.getLogger(__name__)
+
+MOST_BAD = 30
+"""So many bad answers in a row, and the network is asked no more."""
+
+
+@dataclass(slots=True, eq=False)
+class _Prepared:
+    identity: Identity
+    tensor: Array
+    uploaded: Event | None
+
+
+class NeuralEngine:
+    """Makes faces with a network (``swap.engine.SwapEngine``).
+
+    Where the network gives something that is no picture, the mesh engine's face takes its place. ``find``
+    gives the user's models of a family, by which an identity is told to the network.
+
+    ``ModelError`` if the file, or one that it needs, is missing, damaged or foreign; what the device says.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        model: ModelFile,
+        *,
+        mesh: MeshEngine | None = None,
+        session: Session | None = None,
+        find: FindModel = find_of_family,
+    ) -> None:
+        self._device = device
+        self._model = model
+        self._mesh = mesh or MeshEngine(device)
+        self.contract = read_contract(model.path, Family(model.family))
+        self.recipe = recipe_for(self.contract)
+        self._source = SourceReader(self.recipe, model.name, find)
+        self.session = session or load_session(device, model)
+        self._network = SwapNetwork(device, self.session, self.contract, self.recipe, model.name)
+        self._mask = CropMask(device)
+        self._points = self.recipe.points
+        self._upload_stream = device.stream("identities")
+        self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
+        self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
+        self._lock = threading.Lock()
+        self._told: tuple[int, float] | None = None
+        self._verdict = _Verdict(device, model.name)
+
+    @property
+    def name(self) -> str:
+        """That of the model."""
+        return self._model.name
+
+    @property
+    def networks(self) -> tuple[Session, ...]:
+        """The network, for the report."""
+        return (self.session,)
+
+    @property
+    def bad(self) -> int:
+        """How many of the network's answers were not shown."""
+        return self._verdict.count
+
+    def prepare(self, identity: Identity) -> None:
+        """Find out what the network takes of an identity, and upload it; also for the mesh engine."""
+        self._mesh.prepare(identity)
+        with self._lock:
+            if id(identity) in self._prepared:
+                self._prepared.move_to_end(id(identity))
+                return
+            tensor, uploaded = self._tensor(identity)
+            self._prepared[id(identity)] = _Prepared(identity, tensor, uploaded)
+            while len(self._prepared) > MOST_IDENTITIES:
+                self._prepared.popitem(last=False)
+
+    def warm_up(self) -> None:
+        """Run everything once."""
+        self._mesh.warm_up()
+        stream = self._device.stream("warm-up")
+        self._device.prepare(PATCH_OF_CROP)
+        self._network.warm_up(stream)
+
+    def swap(
+        self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
+    ) -> Patch | None:
+        """The identity's face over ``track`` as the protocol says."""
+        if track.landmarks is None:
+            raise GraphError(f"track {track.id} cannot be swapped without landmarks")
+        prepared = self._find(identity)
+        if self._verdict.given_up():
+            return self._mesh.swap(frame, track, identity, settings, stream)
+        patch = self._place(frame, track, identity, settings, stream)
+        if patch is None:
+            return None
+        self._tell(prepared, settings, stream)
+        to_crop = similarity_onto(five_points(track.landmarks), self._points)
+        self._network.run(frame, to_crop, stream)
+        mask = self._mask.draw(
+            track.landmarks, to_crop, self.recipe.size, stream, mouth=settings.mouth, eyes=settings.eyes
+        )
+        self._network.read(frame, mask, stream)
+        # From the pixels of the patch, which begin at its region.
+        place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
+        arguments = {
+            "crop": self._network.crop,
+            "bad": self._network.bad,
+            "to_crop": place,
+            "patch": patch.pixels,
+        }
+        self._device.launch(PATCH_OF_CROP, arguments, stream)
+        if self._verdict.note(self._network.bad, stream):
+            return self._mesh.swap(frame, track, identity, settings, stream)
+        return patch
+
+    def _place(
+        self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
+    ) -> Patch | None:
+        """Where the new face goes, and what shows there if the network fails.
+
+        The host would have to wait for the network to learn that. So where it does not share the memory, the
+        mesh engine draws first, and the network's face is put over it if it is one; else it draws only then.
+        """
+        if not self._device.shares_host_memory:
+            return self._mesh.swap(frame, track, identity, settings, stream)
+        assert track.landmarks is not None, "checked before"
+        region = region_of(track.landmarks, frame)
+        return None if region.empty else Patch(region, self._memory(track.id).view(region))
+
+    def _tell(self, prepared: _Prepared, settings: SwapSettings, stream: Stream) -> None:
+        """Whose face it is, unless the network knows already."""
+        told = (id(prepared), settings.morph)
+        if told == self._told:
+            return
+        if prepared.uploaded is not None:
+            stream.wait(prepared.uploaded)
+            prepared.uploaded = None
+        self._network.tell(prepared.tensor, settings.morph, stream)
+        self._told = told
+
+    def _tensor(self, identity: Identity) -> tuple[Array | None, Event | None]:
+        spec = self.contract.identity
+        if spec is None:
+            return None, None
+        if self.contract.identity_kind is IdentityKind.PICTURE:
+            side = spec.shape[-1]
+            values = self._source.picture(identity, side if isinstance(side, int) else self.recipe.size)
+        else:
+            values = self._source.latent(identity)
+        tensor = tensor_of(self._device, values, spec, self._upload_stream)
+        uploaded = self._upload_stream.record()
+        uploaded.synchronize()
+        return tensor, uploaded
+
+    def _find(self, identity: Identity) -> _Prepared:
+        with self._lock:
+            prepared = self._prepared.get(id(identity))
+        if prepared is None:
+            raise GraphError(f"identity {identity.id} was not prepared")
+        return prepared
+
+    def _memory(self, track_id: int) -> PatchMemory:
+        memory = self._patches.pop(track_id, None) or PatchMemory(self._device)
+        self._patches[track_id] = memory
+        while len(self._patches) > MOST_TRACKS:
+            self._patches.popitem(last=False)
+        return memory
+
+
+class _Verdict:
+    """Keeps count of answers that are no pictures, without making the host wait for a device."""
+
+    def __init__(self, device: Device, name: str) -> None:
+        self._device = device
+        self._name = name
+        self._host = device.pinned((1,), np.int32)
+        self._host[0] = 0
+        self._pending: Event | None = None
+        self._in_a_row = 0
+        self.count = 0
+
+    def note(self, bad: Array, stream: Stream) -> bool:
+        """Take in the verdict on the last answer; True if it is known now that it was bad."""
+        self._settle()
+        self._device.copy(self._host, bad, stream)
+        self._pending = stream.record()
+        if not self._device.shares_host_memory:
+            return False
+        return self._settle()
+
+    def given_up(self) -> bool:
+        """Whether the network is asked no more."""
+        return self._in_a_row >= MOST_BAD
+
+    def _settle(self) -> bool:
+        """Look at the verdict before this one, which is an old one by now."""
+        if self._pending is None:
+            return False
+        self._pending.synchronize()
+        self._pending = None
+        is_bad = bool(self._host[0])
+        self._in_a_row = self._in_a_row + 1 if is_bad else 0
+        if is_bad:
+            self.count += 1
+            if self._in_a_row in {1, MOST_BAD}:
+                after = "it is asked no more" if self.given_up() else "the mesh engine's face is shown"
+                _log.warning("%s gave something that is no picture; %s", self._name, after)
+        return is_bad
+
+
+def region_of(landmarks: Landmarks, frame: Frame) -> Region:
+    """Where the outline of a face lies, on the grid over which light is averaged."""
+    return Region.covering(Box.around(landmarks[:VERTEX_COUNT]), frame.size, CELL)
+
+
+def load_session(device: Device, model: ModelFile) -> Session:
+    """The network of a model where the device computes. Raises what ``Session`` does."""
+    where = device.name if device.name.startswith("cuda") else "cpu"
+    return Session(model.entry, where, device=device, graphs=where != "cpu")

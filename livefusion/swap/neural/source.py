@@ -1,0 +1,141 @@
+"""Whose face a swap network shall make: from pictures of a person to the tensor that it takes."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.errors import GraphError, IdentityError, ModelError
+from livefusion.core.face import Identity, Landmarks
+from livefusion.core.words import either
+from livefusion.inference.catalog import ModelFile
+from livefusion.inference.session import Session
+from livefusion.swap.neural.recipe import (
+    HALF,
+    IMAGENET_DEVIATION,
+    IMAGENET_MEAN,
+    Floats,
+    Recipe,
+    Route,
+    Three,
+    unit,
+)
+from livefusion.swap.neural.template import template
+from livefusion.swap.portrait import portrait
+
+_log = logging.getLogger(__name__)
+
+Rgb = npt.NDArray[np.uint8]
+View = tuple[Rgb, Landmarks]
+FindModel = Callable[[str], ModelFile | None]
+"""The user's model of a family, None if there is none."""
+
+RECOGNISER_SIDE = 112
+_RECOGNISER_TEMPLATE = "arcface_112_v2"
+# (mean, deviation) of RGB / 255 by family; others take what ArcFace does, (x − 127.5) / 127.5.
+_NORMALISED: dict[str, tuple[Three, Three]] = {"simswap_arcface": (IMAGENET_MEAN, IMAGENET_DEVIATION)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chain:
+    """The networks of a route, loaded."""
+
+    family: str
+    recogniser: Session
+    converter: Session | None
+
+    def embed(self, view: View) -> Floats:
+        """The embedding (512,) of one picture, as the last network gives it."""
+        mean, deviation = _NORMALISED.get(self.family, (HALF, HALF))
+        image = picture_tensor(view, _RECOGNISER_TEMPLATE, RECOGNISER_SIDE, mean, deviation)
+        embedding = _only_output(self.recogniser, image)
+        if self.converter is not None:
+            embedding = _only_output(self.converter, embedding[None])
+        return embedding
+
+
+class SourceReader:
+    """Makes what a network takes of an identity. ``find`` gives models of the user by family.
+
+    ``ModelError`` names the files that are missing. One thread at a time.
+    """
+
+    def __init__(self, recipe: Recipe, model: str, find: FindModel) -> None:
+        self._recipe = recipe
+        self._chain = _load_chain(recipe.routes, model, find) if recipe.latent else None
+
+    def latent(self, identity: Identity) -> Floats:
+        """The tensor (1, 512) float32 for a network that takes an embedding; ``GraphError`` for others."""
+        recipe = self._recipe
+        if self._chain is None or recipe.latent is None:
+            raise GraphError(f"a {recipe.family} takes no embedding")
+        embeddings = [self._chain.embed(view) for view in views_of(identity)]
+        return recipe.latent(mean_embedding(embeddings))[None]
+
+    def picture(self, identity: Identity, side: int) -> Floats:
+        """The first picture of an identity as a network takes it that wants to see it."""
+        recipe = self._recipe
+        return picture_tensor(
+            views_of(identity)[0], recipe.picture, side, recipe.picture_mean, recipe.picture_deviation
+        )
+
+
+def views_of(identity: Identity) -> list[View]:
+    """The pictures by which a network is told whose face it is; ``IdentityError`` for a painted face."""
+    if identity.painted:
+        raise IdentityError(
+            f"{identity.label} is a painted face, which no swap network can wear", "use --engine mesh"
+        )
+    return [portrait(identity)]
+
+
+def mean_embedding(embeddings: Sequence[Floats]) -> Floats:
+    """One embedding for several pictures: their mean direction, at their mean length."""
+    length = float(np.mean([np.linalg.norm(embedding) for embedding in embeddings]))
+    mean = np.mean([unit(embedding) for embedding in embeddings], axis=0)
+    return unit(mean.astype(np.float32)) * np.float32(length)
+
+
+def picture_tensor(view: View, name: str, side: int, mean: Three, deviation: Three) -> Floats:
+    """A face (1, 3, side, side) float32 aligned to a template, (RGB / 255 − mean) / deviation."""
+    rgb, landmarks = view
+    to_crop = similarity_onto(five_points(landmarks), template(name, side))
+    # Shrunk to about the size of the crop first: bilinear sampling alone would miss most of the pixels.
+    shrink = 1 / max(1e-6, float(np.sqrt(abs(np.linalg.det(to_crop.matrix[:, :2])))))
+    if shrink > 1:
+        rgb = np.asarray(cv2.GaussianBlur(rgb, (0, 0), 0.42 * np.sqrt(shrink**2 - 1) + 1e-3), np.uint8)
+    crop = cv2.warpAffine(
+        rgb, to_crop.matrix, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
+    values = (crop.astype(np.float32) / 255 - np.array(mean, np.float32)) / np.array(deviation, np.float32)
+    return np.ascontiguousarray(values.transpose(2, 0, 1)[None], np.float32)
+
+
+def _load_chain(routes: Sequence[Route], model: str, find: FindModel) -> _Chain:
+    """The first route whose networks are all here."""
+    wanted = []
+    for route in routes:
+        names = [name for name in (route.recogniser, route.converter) if name]
+        found = [find(name) for name in names]
+        files = [one for one in found if one is not None]
+        if len(files) == len(names):
+            _log.debug("%s is told whose face it makes by %s", model, " and ".join(names))
+            sessions = [Session(one.entry) for one in files]
+            return _Chain(route.recogniser, sessions[0], sessions[1] if len(sessions) > 1 else None)
+        wanted.append(" with ".join(name for name, one in zip(names, found, strict=True) if one is None))
+    raise ModelError(
+        f"{model} needs a network that recognises faces, and there is none of the kind {either(wanted)}",
+        "`livefusion models add FILE` or `livefusion models list --known`",
+    )
+
+
+def _only_output(session: Session, values: Floats) -> Floats:
+    """The first output of a network of one input, flat, as a new array."""
+    spec = session.entry.inputs[0]
+    outputs = session.run({spec.name: np.ascontiguousarray(values, spec.dtype)})
+    first = next(iter(outputs.values()))
+    return np.array(first, np.float32).reshape(-1)
