@@ -38,6 +38,8 @@ class Face:
         """As smoothed in this frame; None if there are none to be trusted."""
         self.detection: FaceObservation | None = None
         """What the detector last saw of it."""
+        self.unsure = False
+        """Neither network was ever sure that it is a face."""
         self.rejected = False
         """The landmark network sees no face in what the detector saw."""
         self.orphan = False

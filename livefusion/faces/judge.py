@@ -13,6 +13,8 @@ NO_FACE = 0.1
 # detector score less than 0.8 (0.74): only a large, weak box without presence is taken for no face.
 _SURE_DETECTION = 0.8
 _SMALL_FACE = 32.0
+# A hand before a print of a skull scored up to 0.59 by the mesh and 0.74 by the detector, three frames in 45.
+_SURE_PRESENCE = 0.9
 
 # A mesh further than that from where its face was expected has jumped onto something else.
 _LEAST_OVERLAP = 0.4
@@ -49,8 +51,21 @@ class Judge:
             return TrackState.DOUBTFUL
         return TrackState.SEEN
 
+    def first_sight(self, seen: FaceObservation, mesh: FaceMesh, box: Box, size: Size) -> TrackState:
+        """As ``new_face``, of something that never was a face so far.
+
+        What the detector is not sure of must be a face beyond doubt, or nothing is drawn on it but a cover.
+        """
+        state = self.new_face(mesh, box, size)
+        weak = is_weak_box(seen) and mesh.presence < _SURE_PRESENCE
+        return TrackState.DOUBTFUL if weak else state
+
+
+def is_weak_box(seen: FaceObservation) -> bool:
+    """Whether the detector is unsure of a face that is large enough for the landmark network to see."""
+    return seen.score < _SURE_DETECTION and max(seen.box.width, seen.box.height) >= _SMALL_FACE
+
 
 def is_false_box(seen: FaceObservation, mesh: FaceMesh) -> bool:
     """Whether the presence score rejects what the detector saw."""
-    side = max(seen.box.width, seen.box.height)
-    return mesh.presence < NO_FACE and seen.score < _SURE_DETECTION and side >= _SMALL_FACE
+    return mesh.presence < NO_FACE and is_weak_box(seen)

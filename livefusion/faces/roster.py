@@ -13,7 +13,7 @@ from livefusion.core.settings import FaceSettings
 from livefusion.faces.associate import associate
 from livefusion.faces.boxes import corners_of
 from livefusion.faces.face import Face
-from livefusion.faces.judge import Judge, is_false_box
+from livefusion.faces.judge import Judge, is_false_box, is_weak_box
 from livefusion.faces.landmarks import FaceMesh
 from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate, note_apart
 from livefusion.faces.smooth import OneEuroFilter, OneEuroParameters
@@ -33,6 +33,9 @@ _MOVED = 0.25
 # A face that the network cannot see costs 5 ms a look and is covered anyway: one look in three frames.
 _LOOKS_LEFT_OUT = 2
 _REJECTED_FRAMES = 10
+# What neither network was ever sure of is covered for so many frames after it was seen last, if searches of
+# later pictures find nothing; known faces for as long as the settings say.
+_UNSURE_FRAMES = 6
 
 
 class Roster:
@@ -201,7 +204,11 @@ class Roster:
             rejected = face is not None and face.rejected
             return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
         box = Box.around(mesh.landmarks)
-        state = self.judge.new_face(mesh, box, size) if settled else TrackState.DOUBTFUL
+        state = TrackState.DOUBTFUL
+        if settled and (face is None or face.mesh is None):
+            state = self.judge.first_sight(seen, mesh, box, size)
+        elif settled:
+            state = self.judge.new_face(mesh, box, size)
         if state is TrackState.SEEN:
             return Sight(face, box, state, mesh, seen)
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
@@ -255,6 +262,7 @@ class Roster:
             self.born += 1
         face.rejected = sight.rejected
         face.detection = sight.detection or face.detection
+        face.unsure = face.unsure and sight.mesh is None and _is_weak(sight)
         face.see(seq, sight.box, sight.mesh, sight.state)
         if sight.mesh is not None and sight.state is TrackState.SEEN:
             face.landmarks = face.smoother(sight.mesh.landmarks, seconds, sight.box.width)
@@ -266,13 +274,14 @@ class Roster:
     def _birth(self, track: SortTrack, sight: Sight) -> Face:
         smoother = OneEuroFilter(OneEuroParameters.of_smoothing(self.settings.smoothing))
         face = Face(track, smoother, sight.box)
-        face.rejected = sight.rejected
+        face.rejected, face.unsure = sight.rejected, sight.mesh is None and _is_weak(sight)
         self.born += not sight.rejected
         self.faces.append(face)
         return face
 
     def _let_go(self, face: Face) -> None:
-        over = face.orphan or face.sort.misses > self.settings.lost_frames
+        patience = min(self.settings.lost_frames, _UNSURE_FRAMES if face.unsure else _FOREVER)
+        over = face.orphan or face.sort.misses > patience
         forgotten = face.rejected and face.sort.misses > _REJECTED_FRAMES
         if forgotten or (over and face.absent):
             self._remove(face)
@@ -280,3 +289,7 @@ class Roster:
     def _remove(self, face: Face) -> None:
         self.lost.append(face.id)
         self._sort.remove(face.sort)
+
+
+def _is_weak(sight: Sight) -> bool:
+    return sight.detection is not None and is_weak_box(sight.detection)

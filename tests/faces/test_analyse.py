@@ -68,6 +68,7 @@ class Person:
     until: int = 1 << 30
     depth: int = 0
     presence: float = 1.0
+    score: float = 0.9
     undetectable: frozenset[int] = frozenset()
     blurred: frozenset[int] = frozenset()
 
@@ -104,7 +105,9 @@ class World:
         if index in self.blind:
             return ()
         real = [
-            FaceObservation(p.box(index).grown(0.9), 0.9, mesh_in(p.box(index))[[33, 263, 4, 61, 291], :2])
+            FaceObservation(
+                p.box(index).grown(0.9), p.score, mesh_in(p.box(index))[[33, 263, 4, 61, 291], :2]
+            )
             for p in self.visible(index)
             if index not in p.undetectable
         ]
@@ -545,3 +548,31 @@ def test_two_who_meet_soon_after_their_birth_both_stay_known() -> None:
     for index in range(8):
         analysed = theatre.show(index)
         assert len(analysed.tracks) == 2 or index == 0, f"frame {index}"
+
+
+@pytest.mark.parametrize(
+    ("score", "presence", "state"), [(0.7, 0.59, "doubtful"), (0.7, 0.95, "seen"), (0.9, 0.59, "seen")]
+)
+def test_what_neither_network_is_sure_of_is_covered_and_not_swapped(
+    score: float, presence: float, state: str
+) -> None:
+    theatre = Theatre(World([Person(0, (400, 200), presence=presence, score=score)]))
+    for index in range(6):
+        (track,) = theatre.show(index).tracks
+        assert track.state is TrackState(state)
+
+
+@pytest.mark.parametrize(("score", "presence", "frames"), [(0.7, 0.59, 6), (0.7, 0.95, 30), (0.9, 0.05, 30)])
+def test_what_never_was_a_sure_face_is_covered_less_long(score: float, presence: float, frames: int) -> None:
+    world = World([Person(0, (400, 200), presence=presence, score=score, until=3)])
+    theatre = Theatre(world, FaceSettings(lost_frames=30))
+    alive = [len(theatre.show(index).tracks) for index in range(40)]
+    assert alive == [1] * (3 + frames) + [0] * (37 - frames)
+
+
+def test_a_face_that_was_once_sure_is_known_for_good() -> None:
+    weak = frozenset(range(5, 10))
+    world = World([Person(0, (400, 200), score=0.7, blurred=weak, until=10)])
+    theatre = Theatre(world, FaceSettings(lost_frames=30))
+    alive = [len(theatre.show(index).tracks) for index in range(40)]
+    assert sum(alive) == 40
