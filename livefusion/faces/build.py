@@ -17,7 +17,7 @@ from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_format import DetectorFormat
 from livefusion.faces.detector_worker import DetectorWorker
-from livefusion.faces.detectors import detector_format, open_detector
+from livefusion.faces.detectors import detector_entry, detector_format, open_detector
 from livefusion.faces.embed import LiveRecogniser
 from livefusion.faces.landmarks import Landmarker
 from livefusion.faces.pose import PoseEstimator
@@ -52,7 +52,7 @@ class Networks:
         self._device = device
         self._where = where or (device.name if device.name.startswith("cuda") else "cpu")
         self._graphs = graphs
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[tuple[str, str], Session] = {}
 
     def __getitem__(self, name: str) -> Session:
         return self._loaded(self.models[name])
@@ -66,18 +66,19 @@ class Networks:
             return self["yunet"], YUNET
         model = find_model(chosen)
         form, names = detector_format(model)
-        return open_detector(self._loaded(model.entry), names), form
+        return open_detector(self._loaded(detector_entry(model)), names), form
 
     def _loaded(self, entry: ModelEntry) -> Session:
-        if entry.name not in self._sessions:
-            self._sessions[entry.name] = Session(
+        key = entry.name, entry.sha256  # a user's file may be called as one of ours
+        if key not in self._sessions:
+            self._sessions[key] = Session(
                 entry,
                 self._where,
                 device=self._device,
                 # ONNX Runtime keeps graphs by thread: the detector's would be captured while frames wait.
                 graphs=self._graphs and entry.name == _ON_THE_PATH,
             )
-        return self._sessions[entry.name]
+        return self._sessions[key]
 
     @property
     def loaded(self) -> tuple[Session, ...]:

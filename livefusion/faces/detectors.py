@@ -1,6 +1,7 @@
 """Detectors that a user brings, behind the interface of the built-in one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from livefusion.core.errors import ModelError
@@ -12,7 +13,7 @@ from livefusion.faces.yoloface import OUTPUT, yolo_face
 from livefusion.faces.yunet import LANDSCAPE, MULTIPLE, PORTRAIT, YUNET, YuNetDecoder
 from livefusion.inference.catalog import ModelFile
 from livefusion.inference.classify import Role
-from livefusion.inference.registry import TensorSpec
+from livefusion.inference.registry import ModelEntry, TensorSpec
 from livefusion.inference.renamed import Renamed
 from livefusion.inference.session import Session
 
@@ -45,9 +46,21 @@ def detector_format(model: ModelFile) -> tuple[DetectorFormat, Mapping[str, str]
     return form, {**names, **_by_kind(outputs, CHANNELS)}
 
 
+def detector_entry(model: ModelFile) -> ModelEntry:
+    """What ``Session`` loads: with outputs of any size where the input is of any size."""
+    if not any(isinstance(axis, str) for axis in model.graph.inputs[0].shape[2:]):
+        return model.entry
+    free = tuple(replace(spec, shape=_free(spec.shape)) for spec in model.graph.outputs)
+    return replace(model.entry, outputs=free, loosened=model.graph.output_sizes)
+
+
 def open_detector(session: Session, names: Mapping[str, str]) -> Renamed:
     """The loaded file under our names."""
     return Renamed(session, names)
+
+
+def _free(shape: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    return tuple(f"axis{index}" for index in range(len(shape)))
 
 
 def _sizes(image: TensorSpec, name: str) -> tuple[Size, Size]:

@@ -52,6 +52,7 @@ class NetworkKey:
     threads: int
     graphs: bool
     on_own_stream: bool
+    loosened: bool = False
 
 
 class LoadedNetworks:
@@ -82,7 +83,7 @@ def load_network(
     Raises ModelError, MachineError and DeviceError as `Session` does.
     """
     own_stream = place.on_cuda and device is not None
-    key = NetworkKey(entry.path, entry.sha256, place, threads, graphs, own_stream)
+    key = NetworkKey(entry.path, entry.sha256, place, threads, graphs, own_stream, bool(entry.loosened))
 
     def load() -> LoadedNetwork:
         started = time.perf_counter_ns()

@@ -65,6 +65,7 @@ class _Reader:
         self._inner: list[Node] = []
         self._constants: list[Initializer] = []
         self._functions: set[str] = set()
+        self._sizes: list[int] = []
 
     def model(self) -> OnnxGraph:
         body: Field | None = None
@@ -97,6 +98,7 @@ class _Reader:
             inner=tuple(self._inner),
             constants=tuple(self._constants),
             functions=frozenset(self._functions),
+            output_sizes=tuple(self._sizes),
         )
 
     def _graph(
@@ -110,9 +112,11 @@ class _Reader:
                 case 5:
                     weights.append(self._tensor(part.span))
                 case 11:
-                    inputs.append(self._value(part.span))
+                    inputs.append(self._value(part.span)[0])
                 case 12:
-                    outputs.append(self._value(part.span))
+                    output, sizes = self._value(part.span)
+                    outputs.append(output)
+                    self._sizes += sizes
         known = {weight.name for weight in weights}
         given = tuple(spec for spec in inputs if spec.name not in known)
         if not given or not outputs:
@@ -182,19 +186,21 @@ class _Reader:
         run = next((runs[number] for number in runs if _is_plain(number, dtype)), Span(0, 0))
         return Initializer(name, dtype, tuple(shape), run.start, run.size, external)
 
-    def _value(self, span: Span) -> TensorSpec:
+    def _value(self, span: Span) -> tuple[TensorSpec, list[int]]:
+        """An input or output, and where its sizes stand."""
         name, dtype = "", ""
-        shape: tuple[int | str, ...] = ()
+        axes: list[tuple[int | str, int]] = []
         for part in self._parts(span):
             if part.number == 1:
                 name = self._text(part)
             elif part.number == 2:
                 for kind in self._parts(part.span):
                     if kind.number == 1:
-                        dtype, shape = self._tensor_type(kind.span)
-        return TensorSpec(name, dtype, shape, "")
+                        dtype, axes = self._tensor_type(kind.span)
+        sizes = [where for axis, where in axes if isinstance(axis, int)]
+        return TensorSpec(name, dtype, tuple(axis for axis, _ in axes), ""), sizes
 
-    def _tensor_type(self, span: Span) -> tuple[str, tuple[int | str, ...]]:
+    def _tensor_type(self, span: Span) -> tuple[str, list[tuple[int | str, int]]]:
         dtype = ""
         axes: list[Field] = []
         for part in self._wire.fields(span):
@@ -202,15 +208,15 @@ class _Reader:
                 dtype = _dtype(part)
             elif part.number == 2:
                 axes = [axis for axis in self._parts(part.span) if axis.number == 1]
-        return dtype, tuple(self._axis(axis.span, index) for index, axis in enumerate(axes))
+        return dtype, [self._axis(axis.span, index) for index, axis in enumerate(axes)]
 
-    def _axis(self, span: Span, index: int) -> int | str:
+    def _axis(self, span: Span, index: int) -> tuple[int | str, int]:
         for part in self._wire.fields(span):
             if part.number == 1 and part.signed > 0:  # some write −1 for an axis of any size
-                return part.signed
+                return part.signed, part.span.start
             if part.number == 2:
-                return self._text(part) or f"axis{index}"
-        return f"axis{index}"
+                return self._text(part) or f"axis{index}", span.start
+        return f"axis{index}", span.start
 
     def _opset(self, field_: Field) -> tuple[str, int]:
         domain, version = "", 0

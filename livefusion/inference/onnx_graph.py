@@ -60,7 +60,8 @@ class OnnxGraph:
     ``inputs`` are those that a caller has to give: initializers that are listed as inputs are left out. A
     free axis has its name, or ``axisN``. ``nodes`` are those of the graph itself; ``inner`` those of its
     subgraphs and functions. ``external`` names tensors that lie in other files, ``functions`` the domains
-    that the file itself defines, ``constants`` the tensors that stand in nodes.
+    that the file itself defines, ``constants`` the tensors that stand in nodes. ``output_sizes`` are where in
+    the file the sizes of the outputs stand (``ModelEntry.loosened``).
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -74,6 +75,7 @@ class OnnxGraph:
     inner: tuple[Node, ...] = ()
     constants: tuple[Initializer, ...] = ()
     functions: frozenset[str] = frozenset()
+    output_sizes: tuple[int, ...] = ()
 
     @property
     def opset(self) -> int:

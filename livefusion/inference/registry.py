@@ -17,6 +17,8 @@ SCHEMA = "livefusion.models/1"
 REGISTRY_FILE = "registry.toml"
 MODELS_VARIABLE = "LIVEFUSION_MODELS"
 
+_DIM_VALUE, _NO_FIELD = 0x08, 0x20
+
 _RESTORE = "restore it with `git checkout models` or reinstall livefusion"
 _FIND = f"reinstall livefusion or set {MODELS_VARIABLE} to the folder that has it"
 
@@ -41,7 +43,11 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One file of the registry."""
+    """One file of the registry, or of the user's.
+
+    ``loosened`` are places in the file where a size of an output stands that need not be so: exports of
+    networks for pictures of any size often state those of one. ONNX Runtime would refuse buffers of others.
+    """
 
     name: str
     role: str
@@ -52,9 +58,10 @@ class ModelEntry:
     source: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    loosened: tuple[int, ...] = ()
 
     def read(self) -> bytes:
-        """Return the file's content, which is the registered one.
+        """Return the file's content, which is the registered one but for what is loosened.
 
         Raises ModelError when the file is missing, unreadable or not the registered one.
         """
@@ -63,7 +70,7 @@ class ModelEntry:
         except OSError as error:
             raise self._unreadable(error) from error
         self._compare(len(content), hashlib.sha256(content).hexdigest())
-        return content
+        return _loosen(content, self.loosened) if self.loosened else content
 
     def verify(self) -> None:
         """Check size and sha256, streaming the file; raises ModelError like `read`."""
@@ -142,6 +149,16 @@ class ModelRegistry(Mapping[str, ModelEntry]):
     def check_all(self) -> list[ModelCheck]:
         """Verify every file and return one result each; raises nothing."""
         return [ModelCheck(entry, _problem(entry)) for entry in self._entries.values()]
+
+
+def _loosen(content: bytes, places: tuple[int, ...]) -> bytes:
+    """Make ``dim_value`` (field 1, a varint) at each place a field 4, which nobody knows and all skip."""
+    changed = bytearray(content)
+    for place in places:
+        if changed[place] != _DIM_VALUE:
+            raise ModelError("a model has no size where one should be loosened", _RESTORE)
+        changed[place] = _NO_FIELD
+    return bytes(changed)
 
 
 def find_models_folder() -> Path:

@@ -1,0 +1,152 @@
+"""Stand-ins for networks of faces that nobody may ship: the true tensors, and an answer that is known.
+
+They see colours. A *marker* in the picture is found where it is red, and its blue says how large the face is;
+so a picture in other colours, of another size or elsewhere gives another answer, as does an output that is
+read in another order.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+Shape = Sequence[int | str]
+STRIDES = (8, 16, 32)
+POINTS = np.array([[-0.5, -0.4], [0.5, -0.4], [0.0, 0.0], [-0.4, 0.6], [0.4, 0.6]])
+"""(5, 2) where the points of a found face lie from its cell, in strides."""
+
+
+class _Builder:
+    """Collects nodes and constants under names of their own."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+
+    def constant(self, value: npt.ArrayLike, dtype: type = np.float32) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
+        return name
+
+    def node(self, operator: str, *inputs: str, to: str = "", **attributes: Any) -> str:
+        output = to or f"t{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def linear(self, image: str, weights: npt.NDArray[np.floating], bias: npt.NDArray[np.floating]) -> str:
+        """A map whose channels are ``weights`` (n, 3) of red, green and blue, and ``bias`` (n,)."""
+        return self.node("Conv", image, self.constant(weights[:, :, None, None]), self.constant(bias))
+
+    def save(self, path: Path, image: tuple[str, Shape], outputs: Sequence[tuple[str, Shape]]) -> Path:
+        graph = helper.make_graph(
+            self.nodes, "stand-in", [_info(*image)], [_info(*one) for one in outputs], self.constants
+        )
+        opset = helper.make_opsetid("", 17)
+        onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), str(path))
+        return path
+
+
+def scrfd_standin(
+    path: Path, *, stride: int = 16, anchor: int = 0, side: int | str = "?", batch_axis: bool = False
+) -> Path:
+    """An SCRFD that answers at one stride and with one of the two anchors of a cell.
+
+    The score is red less green, in 0..1; the box reaches 4 · blue strides from the anchor on each side, and a
+    half of that upwards.
+    """
+    made = _Builder()
+    rgb = _denormalised(made, 127.5, 128.0)
+    outputs: list[tuple[str, Shape]] = []
+    for kind, depth in (("score", 1), ("bbox", 4), ("kps", 10)):
+        for one in STRIDES:
+            pooled = made.node("AveragePool", rgb, kernel_shape=[one, one], strides=[one, one])
+            weights, bias = np.zeros((2, depth, 3)), np.zeros((2, depth))
+            if kind == "score":
+                # The other anchor and strides stay below any threshold.
+                weights[:, 0] = (0.3, -0.3, 0.0)
+                if one == stride:
+                    weights[anchor, 0] = (1.0, -1.0, 0.0)
+            elif kind == "bbox":
+                weights[:, :, 2] = (4.0, 2.0, 4.0, 4.0)
+            else:
+                bias[:] = POINTS.reshape(-1)
+            found = made.linear(pooled, weights.reshape(-1, 3), bias.reshape(-1))
+            if kind == "score":
+                found = made.node("Clip", found, made.constant(0.0), made.constant(1.0))
+            rows = made.node("Transpose", found, perm=[0, 2, 3, 1])
+            lead = [1] if batch_axis else []
+            name = str(400 + len(outputs))
+            made.node("Reshape", rows, made.constant([*lead, -1, depth], np.int64), to=name)
+            outputs.append((name, [*lead, 2 * (640 // one) ** 2, depth]))
+    return made.save(path, ("input.1", [1, 3, side, side]), outputs)
+
+
+def yolo_face_standin(path: Path, *, stride: int = 16, side: int = 640) -> Path:
+    """A YOLO-face that answers at one stride: 4 · blue strides wide and high, from the middle of the cell."""
+    made = _Builder()
+    rgb = _denormalised(made, 0.0, 255.0)
+    parts = []
+    for one in STRIDES:
+        pooled = made.node("AveragePool", rgb, kernel_shape=[one, one], strides=[one, one])
+        weights, bias = np.zeros((20, 3)), np.zeros(20)
+        weights[2:4, 2] = 4.0 * one
+        weights[4] = (1.0, -1.0, 0.0) if one == stride else (0.3, -0.3, 0.0)
+        bias[5:] = np.column_stack([POINTS * one, np.full(5, 0.9)]).reshape(-1)
+        found = made.linear(pooled, weights, bias)
+        cells = side // one
+        flat = made.node("Reshape", found, made.constant([1, 20, cells * cells], np.int64))
+        parts.append(made.node("Add", flat, made.constant(_places(cells, one))))
+    made.node("Concat", *parts, to="output0", axis=2)
+    count = sum((side // one) ** 2 for one in STRIDES)
+    return made.save(path, ("images", [1, 3, side, side]), [("output0", [1, 20, count])])
+
+
+def recogniser_standin(path: Path, *, dtype: str = "float32") -> Path:
+    """A recogniser whose embedding is the mean of each 8 × 8 block, channel by channel, as it was fed."""
+    made = _Builder()
+    image = "input.1"
+    if dtype == "float16":
+        made.nodes.append(helper.make_node("Cast", [image], ["wide"], to=TensorProto.FLOAT))
+        image = "wide"
+    pooled = made.node("AveragePool", image, kernel_shape=[8, 8], strides=[8, 8])
+    flat = made.node("Reshape", pooled, made.constant([1, 588], np.int64))
+    bounds = [made.constant([value], np.int64) for value in (0, 512, 1)]
+    made.node("Slice", flat, *bounds, to="683")
+    kind = TensorProto.FLOAT16 if dtype == "float16" else TensorProto.FLOAT
+    saved = made.save(path, ("input.1", ["None", 3, 112, 112]), [("683", [1, 512])])
+    model = onnx.load(str(saved))
+    model.graph.input[0].type.tensor_type.elem_type = kind
+    onnx.save(model, str(saved))
+    return saved
+
+
+def block_means(tensor: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+    """What ``recogniser_standin`` makes of a (1, 3, 112, 112) tensor: (512,) float32."""
+    blocks = tensor.reshape(3, 14, 8, 14, 8).mean(axis=(2, 4))
+    means: npt.NDArray[np.float32] = blocks.reshape(-1)[:512].astype(np.float32)
+    return means
+
+
+def _denormalised(made: _Builder, mean: float, std: float) -> str:
+    """The picture as RGB in 0..1, if it was normalised as it should be."""
+    image = "images" if mean == 0 else "input.1"
+    scaled = made.node("Mul", image, made.constant(std / 255))
+    return made.node("Add", scaled, made.constant(mean / 255))
+
+
+def _places(cells: int, stride: int) -> npt.NDArray[np.float32]:
+    """(1, 20, n) what is added to the outputs of each cell: its middle, in pixels."""
+    columns, rows = np.meshgrid(np.arange(cells), np.arange(cells))
+    middle = np.stack([columns.reshape(-1), rows.reshape(-1)]) * stride + stride / 2
+    added = np.zeros((20, cells * cells), np.float32)
+    added[0], added[1] = middle
+    added[5::3], added[6::3] = middle[0], middle[1]
+    return added[None]
+
+
+def _info(name: str, shape: Shape) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
