@@ -25,7 +25,15 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
-from livefusion.pipeline.ends import Ends, PictureSource, is_live, make_sink, open_source, patience_of
+from livefusion.pipeline.ends import (
+    Ends,
+    PictureSource,
+    is_live,
+    is_timed,
+    make_sink,
+    open_source,
+    patience_of,
+)
 from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
@@ -129,7 +137,7 @@ class Pipeline:
         self._graph.stage("render", stages.render, policy)
         self._outputs = self._make_outputs(ends, output)
         for name, one in self._outputs.items():
-            pacing = Pacing(interval, self._slates.like, one.patience)
+            pacing = Pacing(interval, self._slates.like, one.patience, one.timed)
             make = partial(self._guarded, name, one)
             self._graph.sink(name, make, policy, pacing=pacing, restart=one.restart)
         self._graph.start()
@@ -247,6 +255,7 @@ class Pipeline:
                     partial(self._make_sink, name, make, output),
                     restart=is_live(locator),
                     patience=patience_of(locator),
+                    timed=is_timed(locator),
                 )
         for number, make_part in enumerate(self._parts.sinks):
             name = _unique(f"part {number}", outputs)

@@ -204,6 +204,11 @@ def patience_of(locator: OutputLocator) -> Fraction | None:
     return None if is_live(locator) else STALL_SECONDS
 
 
+def is_timed(locator: OutputLocator) -> bool:
+    """Whether those who read an output get the media time of its pictures."""
+    return not isinstance(locator, VirtualCameraLocator)
+
+
 def _required(exchange: Exchange | None) -> Exchange:
     if exchange is None:
         raise GraphError(

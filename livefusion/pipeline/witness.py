@@ -64,7 +64,7 @@ class Output:
     """One output of a run, over all the sinks that were made for it: one, and one more for each new try.
 
     ``restart`` says that a sink that fails may be made anew, because nothing is lost by it; ``patience`` is
-    that of ``runtime.pacer.Pacing``. Other threads may read the figures.
+    and ``timed`` are those of ``runtime.pacer.Pacing``. Other threads may read the figures.
     """
 
     def __init__(
@@ -73,8 +73,10 @@ class Output:
         *,
         restart: bool = False,
         patience: Fraction | None = None,
+        timed: bool = True,
     ) -> None:
         self.restart = restart
+        self.timed = timed
         self.patience = patience
         self._make_sink = make_sink
         self._witnesses: list[Witness] = []

@@ -32,12 +32,14 @@ class Pacing:
 
     ``patience`` is how long, in seconds, a picture may be shown before it is issued again: two intervals if
     left out, for readers that count on the cadence; longer for those that read timestamps, because a repeat
-    makes the frame that it stood in for too late.
+    makes the frame that it stood in for too late. ``timed`` is False for readers that get no media time at
+    all: a frame whose time was shown already is then shown with the next one.
     """
 
     interval: Fraction | None = None
     slate: Slate | None = None
     patience: Fraction | None = None
+    timed: bool = True
 
 
 class SinkPacer:
@@ -72,6 +74,7 @@ class SinkPacer:
         patience = pacing.patience if pacing.patience is not None else 2 * (pacing.interval or 0)
         self._stall_ns = int(patience * NANOSECONDS)
         self._slate = pacing.slate
+        self._timed = pacing.timed
         self._epoch = 0
         self._shown: RenderedFrame | None = None  # the last picture issued; it gives numbers and media time
         self._like: RenderedFrame | None = None  # the format that a slate has to have
@@ -144,8 +147,13 @@ class SinkPacer:
             if self._jumped and seconds + self._shift < last - 1:
                 self._shift = last + interval - seconds
             # A picture that was repeated stands in for the next one: what comes a hair after it is late.
-            margin = interval / 4 if self._stands_in else Fraction(0)
-            if seconds + self._shift <= last + margin:
+            margin = interval / 4 if self._stands_in and self._timed else Fraction(0)
+            is_late = seconds + self._shift <= last + margin
+            if is_late and not self._timed:
+                # An input slower than its own time (a file on a busy machine) never catches up with
+                # repeats: a virtual camera showed 4 of its 1000 pictures, and repeats of those.
+                self._shift = last + _moment(ts) - seconds
+            elif is_late:
                 # It shows that more will come: repeats that went on now would stay ahead of them for ever.
                 self._due_ns = self._clock.now_ns() + self._stall_ns
                 self._drop("late")
@@ -217,6 +225,10 @@ class SinkPacer:
 
 def _seconds(ts: Timestamp) -> Fraction:
     return ts.pts * ts.time_base
+
+
+def _moment(ts: Timestamp) -> Fraction:
+    return Fraction(ts.time_base)
 
 
 def _moved(ts: Timestamp, seconds: Fraction) -> Timestamp:

@@ -40,12 +40,14 @@ def slate(like: RenderedFrame) -> RenderedFrame:
 class Bench:
     """A pacer on a clock that only waiting moves; what it issues is noted with its time."""
 
-    def __init__(self, interval: Fraction | None = INTERVAL, patience: Fraction | None = None) -> None:
+    def __init__(
+        self, interval: Fraction | None = INTERVAL, patience: Fraction | None = None, *, timed: bool = True
+    ) -> None:
         self.clock = SoloClock(now_ns=0)
         self.drops = DropCounters()
         self.panic = PanicSwitch()
         self.box: Mailbox[Any] = Mailbox(LATEST, self.clock, "render→sink", self.drops)
-        pacing = Pacing(interval, slate, patience)
+        pacing = Pacing(interval, slate, patience, timed)
         self.pacer = SinkPacer(self.box, self.clock, self.drops, panic=self.panic, pacing=pacing)
         self.issued: list[tuple[int, Issue, RenderedFrame]] = []
 
@@ -249,3 +251,18 @@ def test_a_way_that_grew_longer_freezes_nothing(delay: int) -> None:
     kinds = [issue for _, issue, _ in bench.issued]
     assert kinds[-10:] == [Issue.FRESH] * 10
     bench.assert_rising()
+
+
+def test_a_reader_without_media_time_gets_every_frame_of_an_input_slower_than_its_time() -> None:
+    fresh: dict[bool, list[Any]] = {}
+    for timed in (True, False):
+        bench = Bench(timed=timed)
+        for seq in range(6):  # 20 ms of media time come each 100 ms
+            bench.at(100 * seq, frame(seq))
+        bench.at(600, Eos())
+        while not isinstance(entry := bench.pacer.next(), Eos):
+            bench.issued.append((bench.clock.now_ns() // MS, bench.pacer.issue, entry))
+        bench.assert_rising()
+        fresh[timed] = [one.frame.buffer for _, issue, one in bench.issued if issue is Issue.FRESH]
+    assert fresh[False] == [f"picture {seq}" for seq in range(6)]
+    assert len(fresh[True]) < 6, "what reads media time cannot be shown the past"
