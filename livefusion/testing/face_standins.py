@@ -105,32 +105,6 @@ def yolo_face_standin(path: Path, *, stride: int = 16, side: int = 640) -> Path:
     return made.save(path, ("images", [1, 3, side, side]), [("output0", [1, 20, count])])
 
 
-def recogniser_standin(path: Path, *, dtype: str = "float32") -> Path:
-    """A recogniser whose embedding is the mean of each 8 × 8 block, channel by channel, as it was fed."""
-    made = _Builder()
-    image = "input.1"
-    if dtype == "float16":
-        made.nodes.append(helper.make_node("Cast", [image], ["wide"], to=TensorProto.FLOAT))
-        image = "wide"
-    pooled = made.node("AveragePool", image, kernel_shape=[8, 8], strides=[8, 8])
-    flat = made.node("Reshape", pooled, made.constant([1, 588], np.int64))
-    bounds = [made.constant([value], np.int64) for value in (0, 512, 1)]
-    made.node("Slice", flat, *bounds, to="683")
-    kind = TensorProto.FLOAT16 if dtype == "float16" else TensorProto.FLOAT
-    saved = made.save(path, ("input.1", ["None", 3, 112, 112]), [("683", [1, 512])])
-    model = onnx.load(str(saved))
-    model.graph.input[0].type.tensor_type.elem_type = kind
-    onnx.save(model, str(saved))
-    return saved
-
-
-def block_means(tensor: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
-    """What ``recogniser_standin`` makes of a (1, 3, 112, 112) tensor: (512,) float32."""
-    blocks = tensor.reshape(3, 14, 8, 14, 8).mean(axis=(2, 4))
-    means: npt.NDArray[np.float32] = blocks.reshape(-1)[:512].astype(np.float32)
-    return means
-
-
 def _denormalised(made: _Builder, mean: float, std: float) -> str:
     """The picture as RGB in 0..1, if it was normalised as it should be."""
     image = "images" if mean == 0 else "input.1"
