@@ -98,6 +98,7 @@ class AuditRecord:
             texts = (values[name] for name in _FIELDS if name not in ("n", "data"))
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError("a field of another type")
+            _canonical(values)  # JSON has numbers that can be read and not be written
         except (ValueError, RecursionError) as error:
             raise ProvenanceError("this is no line of an audit log") from error
         return cls(**values, digest=digest_of(line))

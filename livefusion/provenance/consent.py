@@ -149,13 +149,14 @@ class ConsentRecord(BaseModel):
             values, signer = document["record"], document["key"]
             signature = bytes.fromhex(document["signature"])
             record = cls.model_validate_json(json.dumps(values))
+            signed = _SIGNED_AS + _canonical(values)
         except OSError as error:
             raise IdentityError(f"there is no consent at {path}", anew) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise IdentityError(f"the consent at {path} is damaged or not signed", anew) from error
         if signer != key.hex:
             raise IdentityError(f"the consent at {path} is signed with another key than yours", anew)
-        if not key.signed(signature, _SIGNED_AS + _canonical(values)):
+        if not key.signed(signature, signed):
             raise IdentityError(f"the consent at {path} was changed after it was signed", anew)
         return record
 

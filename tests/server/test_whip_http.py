@@ -12,13 +12,12 @@ import pytest
 pytest.importorskip("aiohttp", reason="needs the extra webrtc")
 pytest.importorskip("aiortc", reason="needs the extra webrtc")
 
-from offers import OBS
-
 from livefusion.core.errors import DriverError, SettingsError
 from livefusion.core.settings import WebSettings
 from livefusion.media.webrtc.offer import MAX_BYTES
 from livefusion.server.door import Door, open_door
 from livefusion.server.limits import Limits, Rate
+from livefusion.testing.offers import OBS
 
 pytestmark = [
     pytest.mark.net,

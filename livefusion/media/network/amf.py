@@ -31,7 +31,7 @@ def decode(data: bytes) -> list[Any]:
     while place < len(data):
         try:
             value, place = _decode(data, place)
-        except (IndexError, struct.error, ValueError):
+        except (IndexError, struct.error, ValueError, RecursionError):
             break
         values.append(value)
     return values

@@ -1,0 +1,1 @@
+"""Damaged inputs for every parser: each must be read or refused with an error of ours, within bounds."""
