@@ -50,5 +50,7 @@ COMMANDS = (
     Command(
         "eval", "livefusion.cli.eval", "measure the picture of a clip: who it is, what shows, what flickers"
     ),
+    Command("verify", "livefusion.cli.verify", "was this video altered by LiveFusion, and what says so"),
+    Command("sign", "livefusion.cli.sign", "sign a recording that was not when it ended"),
     Command("settings", "livefusion.cli.settings", "every setting, as a reference page or a JSON schema"),
 )

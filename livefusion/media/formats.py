@@ -1,8 +1,9 @@
 """What a source delivers and what a sink is opened for."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Protocol
 
 from livefusion.core.color import ColorInfo
@@ -58,6 +59,18 @@ class AudioFeed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class OutputLabel:
+    """What outputs say of their pictures beside them, and who hears of a recording that is finished.
+
+    ``notice`` goes into the stream with each key frame, ``tags`` (names and values) into files.
+    """
+
+    notice: bytes
+    tags: tuple[tuple[str, str], ...]
+    finished: Callable[[Path], None] = field(default=lambda path: None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFormat:
     """What a sink is opened for: later pictures of another size are fitted into this one."""
 
@@ -67,6 +80,7 @@ class OutputFormat:
     time_base: Fraction
     audio: AudioFeed | None = None
     pixel_aspect: Fraction = Fraction(1)
+    label: OutputLabel | None = None
 
     @staticmethod
     def of(source: InputFormat, audio: AudioFeed | None = None) -> "OutputFormat":

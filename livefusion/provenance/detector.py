@@ -49,9 +49,9 @@ def threshold(trials: int) -> float:
     return float(norm.isf(FALSE_ALARM / max(1, trials)))
 
 
-def relief(luma: Plane, grid: Grid) -> Cells:
-    """(rows, columns): what each cell is lighter than those around it, in levels, within ±3."""
-    cells = cv2.resize(luma.astype(np.float32), (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
+def relief(luma: Cells, grid: Grid) -> Cells:
+    """(rows, columns): what each cell of a (h, w) luma is lighter than those around it, within ±3 levels."""
+    cells = cv2.resize(luma, (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
     around = cv2.filter2D(cells, -1, _AROUND, borderType=cv2.BORDER_REFLECT)
     clipped: Cells = np.clip(cells - around, -_CLIP, _CLIP)
     return clipped
@@ -109,10 +109,11 @@ class ReliefLog:
         if self._from is None:
             self._from = seconds
         chunk = int((seconds - self._from) // CHUNK_SECONDS)
+        levels = luma.astype(np.float32)
         for grid, sums in self._sums.items():
             while len(sums) <= chunk:
                 sums.append(np.zeros((grid.rows, grid.columns), np.float32))
-            sums[chunk] += relief(luma, grid)
+            sums[chunk] += relief(levels, grid)
 
     @property
     def chunks(self) -> int:

@@ -12,6 +12,7 @@ from livefusion.devices.select import Fallback
 from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
 from livefusion.media.encode.encoder import Encoder
 from livefusion.media.encode.keyframes import KEYFRAME_SECONDS
+from livefusion.media.encode.sei import noted, notice_unit
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.formats import OutputFormat
 from livefusion.media.nvcodec.capabilities import CODECS
@@ -55,7 +56,8 @@ class ChosenEncoder:
 
     ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording. What
     they were encoded to comes before the first packet of x264, unless it is lost with the GPU. ``ceiling`` is
-    the most that it may need, in bits a second; ``keyframe_seconds`` is kept by x264 alone.
+    the most that it may need, in bits a second; ``keyframe_seconds`` is kept by x264 alone. Key frames carry
+    the notice of the output's label.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class ChosenEncoder:
         self._ceiling = ceiling
         self._keyframe_seconds = keyframe_seconds
         self._output: OutputFormat | None = None
+        self._notice: bytes | None = None
         self._encoder: Encoder = self._x264(device)
         self._rescued: Sequence[Any] = ()
         self._fallbacks: tuple[Fallback, ...] = ()
@@ -90,6 +93,7 @@ class ChosenEncoder:
     def open(self, output: OutputFormat) -> None:
         """Open NVENC or x264. ``MachineError`` if both refuse."""
         self._output = output
+        self._notice = None if output.label is None else notice_unit(output.label.notice)
         self._fallbacks, self._rescued = (), ()
         try:
             codecs = self._codecs or open_codecs(self._device)
@@ -147,10 +151,12 @@ class ChosenEncoder:
         self._fall_back(reason, output)
 
     def _with_rescued(self, packets: Sequence[Any]) -> Sequence[Any]:
-        if not self._rescued:
+        if self._rescued:
+            rescued, self._rescued = self._rescued, ()
+            packets = [*rescued, *packets]
+        if self._notice is None:
             return packets
-        rescued, self._rescued = self._rescued, ()
-        return [*rescued, *packets]
+        return [noted(packet, self._notice) for packet in packets]
 
     def _fall_back(self, reason: str, output: OutputFormat) -> None:
         _log.warning("encoding by x264 on the CPU: %s", reason)

@@ -25,9 +25,10 @@ from livefusion.runtime.stage import StageContext
 # Without delay_moov a sound track that starts a few milliseconds after the pictures is moved to their start.
 # Where the sound ends first, FFmpeg would hold ten seconds of pictures back in case more of it came, and a
 # kill would lose them; sound is muxed ahead of its pictures here, so a tenth of a second (in µs) is enough.
+# use_metadata_tags keeps names of tags that FFmpeg does not know.
 _LIVE = {"flush_packets": "1", "max_interleave_delta": "100000"}
 _MUXERS = {
-    ".mp4": ("mp4", {"movflags": "+hybrid_fragmented+delay_moov", **_LIVE}),
+    ".mp4": ("mp4", {"movflags": "+hybrid_fragmented+delay_moov+use_metadata_tags", **_LIVE}),
     ".mkv": ("matroska", {"cluster_time_limit": "500", **_LIVE}),
 }
 # What a recording may lag behind: nobody watches it, and PyNvVideoCodec 2.2.4 holds three packets back.
@@ -150,6 +151,8 @@ class FileSink:
             self._part_is_kept = not recording.empty
             if recording.empty:
                 self.path.unlink(missing_ok=True)
+        if self._part_is_kept and self._output.label is not None:
+            self._output.label.finished(self.path)
 
     def _refuse_inputs(self) -> None:
         for path in self._inputs:

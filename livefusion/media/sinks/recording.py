@@ -35,6 +35,8 @@ class Recording:
         """Size of the pictures so far."""
         self._container: Any = av.open(target, "w", format=muxer, options=dict(options))
         self._container.metadata["comment"] = COMMENT
+        if output.label is not None:
+            self._container.metadata.update(output.label.tags)
         size = output.size
         self._stream: Any = self._container.add_mux_stream(
             codec, rate=output.fps, width=size.width, height=size.height
