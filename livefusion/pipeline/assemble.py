@@ -42,6 +42,7 @@ from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
 from livefusion.pipeline.render import RUNGS, RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
+from livefusion.pipeline.seal import Sealer
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
@@ -95,6 +96,7 @@ class Pipeline:
         self._format: InputFormat | None = None
         self._plan: RenderPlan | None = None
         self._ladder: DeadlineLadder | None = None
+        self._sealer: Sealer | None = None
 
     def start(self) -> None:
         """Open the input, get the identity ready, and start the graph.
@@ -132,6 +134,9 @@ class Pipeline:
             ladder=self._ladder,
         )
         output = OutputFormat.of(self._format, source.audio)
+        if mark is not None:
+            self._sealer = Sealer(mark)
+            output = replace(output, label=self._sealer.label)
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", stages.analyse, policy)
         self._graph.stage("render", stages.render, policy)
@@ -154,6 +159,8 @@ class Pipeline:
             return
         with suppress(GraphError):  # it never started
             self._graph.stop()
+        if self._sealer is not None:
+            self._sealer.close()
         if self._spans is not None and self._settings.trace is not None:
             self._spans.write(self._settings.trace)
 
