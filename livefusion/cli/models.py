@@ -16,7 +16,7 @@ def parser() -> CommandParser:
         "say `fetch`, and no network of others is part of LiveFusion: its licence is between you and them.",
         "livefusion models add ~/Downloads/inswapper_128.onnx",
     )
-    actions = made.add_actions("list|check|add|fetch|remove")
+    actions = made.add_actions("list|check|add|fetch|remove|build")
     listed = actions.add_parser(
         "list",
         help="show what there is (with -v where it comes from)",
@@ -56,6 +56,16 @@ def parser() -> CommandParser:
         example="livefusion models remove ghost_2",
     )
     removed.add_argument("name", metavar="NAME", help="which one")
+    _describe_build(
+        actions.add_parser(
+            "build",
+            help="build a network's engine of TensorRT for this GPU",
+            description="Build a network's engine of TensorRT for this GPU, driver and version, which takes\n"
+            "minutes. Runs on this GPU use it from then on, until one of them changes. Written against\n"
+            "NVIDIA's documents and not tried on a GPU yet.",
+            example="livefusion models build inswapper_128 --fp16",
+        )
+    )
     return made
 
 
@@ -65,6 +75,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return list_models(arguments, console)
     if arguments.action == "check":
         return check(arguments, console)
+    if arguments.action == "build":
+        from livefusion.cli import models_build
+
+        return models_build.run(arguments, console)
     from livefusion.cli import models_user
 
     return models_user.run(arguments, console)
@@ -84,6 +98,14 @@ def _describe_fetch(fetched: CommandParser) -> None:
     fetched.add_argument("--sha256", default="", help="what an https:// file must have")
     fetched.add_argument("--family", default="", help="what an https:// file is, if its graph fits several")
     _add_json(fetched)
+
+
+def _describe_build(built: CommandParser) -> None:
+    built.add_argument("name", metavar="NAME", help="a model's name or file")
+    built.add_argument("--device", default="cuda", help="the GPU: cuda or cuda:N (default cuda)")
+    built.add_argument("--rtx", action="store_true", help="with TensorRT for RTX, for GeForce and RTX cards")
+    built.add_argument("--fp16", action="store_true", help="compute in half precision where it is fp32")
+    built.add_argument("--remove", action="store_true", help="delete its engines instead")
 
 
 def _add_json(parser: CommandParser) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from livefusion.core.errors import DeviceError, ModelError
 from livefusion.devices.device import Device, Stream
 from livefusion.inference.cuda import CUDA_PROVIDER, CudaOptions, load_cuda
 from livefusion.inference.engine import onnxruntime, session_options
@@ -19,6 +20,7 @@ from livefusion.inference.failures import translated
 from livefusion.inference.placement import Placement, prove_placement
 from livefusion.inference.provider import CPU_PROVIDER, Place
 from livefusion.inference.registry import ModelEntry
+from livefusion.inference.tensorrt import Engine, Engines
 
 _log = logging.getLogger(__name__)
 
@@ -103,15 +105,46 @@ def _load(
     load_cuda()
     lane = None if device is None else Lane(device.stream(entry.name))
     stream = None if lane is None else lane.stream.handle
+    engine = Engines().fitting(entry.sha256, place)
+    if engine is not None:
+        try:
+            return load_engine(entry, engine, place, lane, threads=threads, graphs=graphs)
+        except (DeviceError, ModelError) as error:
+            _log.warning("%s runs on CUDA and not in the engine built for it: %s", entry.name, error.problem)
     options = CudaOptions(place.index, stream, graphs=graphs).provider_options()
     runtime = _session(entry, session_options(threads, all_or_nothing=True), CUDA_PROVIDER, options)
     return LoadedNetwork(runtime, prove_placement(runtime, CUDA_PROVIDER, entry.name), lane)
 
 
-def _session(entry: ModelEntry, options: Any, provider: str, provider_options: dict[str, str]) -> Any:
+def load_engine(
+    entry: ModelEntry, engine: Engine, place: Place, lane: Lane | None, *, threads: int, graphs: bool
+) -> LoadedNetwork:
+    """The network in an engine, which is built now if its folder is empty; what it cannot do runs on CUDA.
+
+    Raises ModelError and DeviceError.
+    """
+    stream = None if lane is None else lane.stream.handle
+    cuda = CudaOptions(place.index, stream, graphs=False).provider_options()
+    runtime = _session(
+        entry,
+        session_options(threads, all_or_nothing=True),
+        engine.builder.value,
+        engine.provider_options(place.index, stream, graphs=graphs),
+        (CUDA_PROVIDER, cuda),
+    )
+    return LoadedNetwork(runtime, prove_placement(runtime, engine.builder.value, entry.name), lane)
+
+
+def _session(
+    entry: ModelEntry,
+    options: Any,
+    provider: str,
+    provider_options: dict[str, str],
+    *others: tuple[str, dict[str, str]],
+) -> Any:
     content = entry.read()
     with translated(entry.name, loading=True):
         # Without the last word it would print the error and try again on the CPU.
         return onnxruntime().InferenceSession(
-            content, options, providers=[(provider, provider_options)], enable_fallback=0
+            content, options, providers=[(provider, provider_options), *others], enable_fallback=0
         )
