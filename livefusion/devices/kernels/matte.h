@@ -5,8 +5,7 @@
 struct LfOcclusionMatte {
     LfView<float> found, matte;
     const float* image;  // three planes of `step` values, rows of `pitch` values
-    i64 step, pitch;
-    int radius;
+    int step, pitch, radius;
     float least_weight, noise, least_doubt, tiny;
 
     LF_DEVICE float colour(int channel, int x, int y) const { return image[channel * step + y * pitch + x]; }
@@ -29,6 +28,10 @@ LF_DEVICE LfSides lf_sides(const LfOcclusionMatte& a, int x, int y) {
     const int right = x + a.radius < a.found.width ? x + a.radius : a.found.width - 1;
     const int bottom = y + a.radius < a.found.height ? y + a.radius : a.found.height - 1;
     for (int row = top; row <= bottom; row++) {
+        // Unrolled it would need more registers than there are.
+#if LF_GPU
+#pragma unroll 1
+#endif
         for (int column = left; column <= right; column++) {
             const float p = a.share(column, row), front = p * p, face = (1.0f - p) * (1.0f - p);
             sum.front += front;

@@ -7,7 +7,7 @@ from livefusion.devices.device import Array
 from livefusion.devices.kernel import VIEW, Kernel, Launcher, address, view
 from livefusion.ops.reference.matte import LEAST_DOUBT, LEAST_WEIGHT, NOISE, RADIUS, TINY
 
-_MATTE = Kernel("lf_occlusion_matte", VIEW * 2 + "Pqqiffff")
+_MATTE = Kernel("lf_occlusion_matte", VIEW * 2 + "Piiiffff")
 
 
 def occlusion_matte(kernels: Launcher, *, found: Array, image: Array, matte: Array) -> None:
