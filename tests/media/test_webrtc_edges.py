@@ -148,7 +148,8 @@ def sink(exchange: Exchange, opened: list[tuple[int, Size]] | None = None) -> We
 
     device = CpuDevice()
     output = OutputFormat(LARGE, Fraction(30), ColorInfo(), Fraction(1, 1000))
-    exchange.share._make = lambda device, rate: Noted(device, ceiling=rate)
+    for rung in exchange.share._rungs:
+        rung._make = lambda device, rate: Noted(device, ceiling=rate)
     made = WebRtcSink(exchange.share, device, output)
     made.open(StageContext("webrtc:", SystemClock()))
     return made

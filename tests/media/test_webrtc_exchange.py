@@ -88,6 +88,20 @@ def test_the_weakest_viewer_sets_the_rate_until_it_is_gone() -> None:
     assert outlet.bitrate == 8_000_000
 
 
+def test_a_weak_viewer_holds_others_back_to_half_of_the_ceiling_only() -> None:
+    outlet = Outlet(8_000_000, Outlet(8_000_000))
+    one = outlet.attach(lambda picture: None)
+    outlet.limit(one, 1_000_000)
+    assert outlet.bitrate == 1_000_000
+    two = outlet.attach(lambda picture: None)
+    assert outlet.bitrate == outlet.floor == 4_000_000
+    outlet.limit(one, 5_000_000)
+    assert outlet.bitrate == 5_000_000
+    outlet.detach(two)
+    outlet.limit(one, 300_000)
+    assert outlet.bitrate == 300_000
+
+
 @pytest.mark.parametrize(
     ("losses", "expected"),
     [

@@ -66,7 +66,9 @@ class Line:
         self._output = OutputFormat(SIZE, Fraction(FPS), ColorInfo(), TIME_BASE)
         self._decoder, self._device = FrameDecoder(CpuDevice()), CpuDevice()
         self._textures = np.random.default_rng(1).integers(90, 160, (8, SIZE.height, SIZE.width), np.uint8)
-        self.share.outlet.attach(lambda item: self.keys.append(self.written) if item.is_key else None)
+        self.listener = self.share.outlet.attach(
+            lambda item: self.keys.append(self.written) if item.is_key else None
+        )
 
     async def _connect(self) -> None:
         reach = Reach(local=True)
@@ -98,6 +100,15 @@ class Line:
             self.share.write(frame, self._device, self._output)
             self.written += 1
             pause.wait(1 / FPS)
+
+    def report_loss(self, lost: float, seconds: int) -> None:
+        """What a viewer says of its line, each second."""
+
+        async def report() -> None:
+            for _ in range(seconds):
+                self._viewer._note_loss(lost)
+
+        self._thread.call(report(), PATIENCE)
 
     def ask_key(self) -> None:
         """What a viewer does that lost its way."""
@@ -166,3 +177,31 @@ def test_a_key_frame_that_is_asked_for_comes_within_a_few_pictures(line: Line) -
     line.play(6)
     assert len(line.keys) > keys
     assert line.keys[keys] - heard <= 4  # 150 ms
+
+
+def test_a_viewer_on_a_bad_line_gets_an_encoding_of_its_own(line: Line) -> None:
+    """The other one, a stream to a server for instance, keeps its rate; and the viewer misses no picture."""
+    line.play(30, lambda: len(line.notes.numbers) > 5)
+    first = line.notes.numbers[-1]
+    line.report_loss(0.9, 3)
+    assert (line.share.outlet.viewers, line.share.outlet.lower.viewers) == (1, 1)
+    assert (line.share.outlet.bitrate, line.share.outlet.lower.bitrate) == (CEILING, 300_000)
+    line.play(FPS)
+    assert line.share.encoders == 2
+    line.report_loss(0.0, 30)
+    assert (line.share.outlet.viewers, line.share.outlet.lower.viewers) == (2, 0)
+    back = line.written
+    line.play(2 * FPS, lambda: line.notes.numbers[-1] > back + 5)
+    assert line.share.encoders == 2
+    seen = [number for number in line.notes.numbers if number >= first]
+    assert seen == sorted(set(seen))
+    assert max(gaps(seen, first, back)) <= 5  # until the key frame of the other encoding
+
+
+def test_who_is_left_alone_on_a_bad_line_comes_back(line: Line) -> None:
+    line.play(30, lambda: len(line.notes.numbers) > 5)
+    line.report_loss(0.9, 3)
+    line.share.outlet.detach(line.listener)
+    line.report_loss(0.9, 1)
+    assert (line.share.outlet.viewers, line.share.outlet.lower.viewers) == (1, 0)
+    assert line.share.outlet.bitrate == 300_000

@@ -41,8 +41,10 @@ Post = Callable[[EncodedPicture | DueSound], None]
 class Outlet:
     """Passes pictures from the encoder to viewers, and the viewers' wishes to the encoder. Thread-safe."""
 
-    def __init__(self, ceiling: int) -> None:
+    def __init__(self, ceiling: int, lower: "Outlet | None" = None) -> None:
+        """``lower`` has an encoding for those who cannot take ``floor``."""
         self._ceiling = ceiling
+        self.lower = lower
         self._lock = threading.Lock()
         self._posts: dict[int, Post] = {}
         self._rates: dict[int, int] = {}
@@ -66,9 +68,19 @@ class Outlet:
 
     @property
     def bitrate(self) -> int:
-        """Bits a second that every viewer can take: the smallest of their limits."""
+        """Bits a second to encode with: what the weakest viewer can take.
+
+        Where there is an encoding for weak ones, the others never get less than ``floor`` because of one.
+        """
         with self._lock:
-            return min(self._rates.values(), default=self._ceiling)
+            rate = min(self._rates.values(), default=self._ceiling)
+            alone = self.lower is None or len(self._posts) < 2
+            return rate if alone else max(rate, self.floor)
+
+    @property
+    def floor(self) -> int:
+        """Bits a second, half of the ceiling: who cannot take them holds nobody else back."""
+        return self._ceiling // 2
 
     @property
     def hearers(self) -> int:

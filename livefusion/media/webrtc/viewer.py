@@ -17,6 +17,8 @@ from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.music import offers_opus, with_music
 from livefusion.media.webrtc.sound_track import SoundTrack
 
+_BACK = 1.3
+"""Of the floor: what a viewer must be able to take before it is given the whole picture again."""
 WAITING = 8
 """Pictures that may wait for a viewer's connection; then it goes on with the next key frame."""
 
@@ -68,19 +70,25 @@ class Viewer:
         self._outlet = outlet
         self._clock = clock
         self._loop = asyncio.get_running_loop()
+        self._at = outlet
         self._number = 0
+        self._turn = 0
         self._backoff = LossBackoff(outlet.ceiling)
-        self.track = PictureTrack(outlet.request_key)
+        self.track = PictureTrack(self._request_key)
         self._handover = Handover(self._loop, self._take, self.track.lose)
         self.sound: SoundTrack | None = None
-        hook_sender(self._add(self.track, h264_preferences()), outlet.request_key, self._note_loss)
+        hook_sender(self._add(self.track, h264_preferences()), self._request_key, self._note_loss)
         self.connection.peer.on("connectionstatechange", self._note_state)
         self.connection.on_end(self._end)
 
     @property
     def figures(self) -> dict[str, int]:
         """Counts, for those who look after it."""
-        return {"pictures_dropped": self.track.dropped, "bitrate_limit": self._backoff.bitrate}
+        return {
+            "pictures_dropped": self.track.dropped,
+            "bitrate_limit": self._backoff.bitrate,
+            "lower": int(self._at is not self._outlet),
+        }
 
     async def answer(self, offer: RTCSessionDescription) -> str:
         """Take the offer of a peer that wants to watch; the answer as SDP."""
@@ -109,9 +117,23 @@ class Viewer:
 
     def _note_state(self) -> None:
         if self.connection.peer.connectionState == "connected" and not self._number:
-            self._number = self._outlet.attach(self._handover.put)
+            self._attach(self._outlet)
 
-    def _take(self, item: EncodedPicture | DueSound) -> None:
+    def _attach(self, outlet: Outlet) -> None:
+        """Take pictures from there, from the next key frame on, and from nowhere else."""
+        self._at.detach(self._number)
+        self.track.lose()
+        self._at, self._turn = outlet, self._turn + 1
+        turn, put = self._turn, self._handover.put
+        self._number = outlet.attach(lambda item: put((turn, item)), sound=self.sound is not None)
+
+    def _request_key(self) -> None:
+        self._at.request_key()
+
+    def _take(self, given: tuple[int, EncodedPicture | DueSound]) -> None:
+        turn, item = given
+        if turn != self._turn:
+            return  # of the encoding before, and still on its way
         if isinstance(item, EncodedPicture):
             self.track.put(item)
         elif self.sound is not None:
@@ -119,7 +141,20 @@ class Viewer:
 
     def _note_loss(self, lost: float) -> None:
         self._backoff.report(lost)
-        self._outlet.limit(self._number, self._backoff.bitrate)
+        if self._number:
+            self._choose(self._backoff.bitrate)
+            self._at.limit(self._number, self._backoff.bitrate)
+
+    def _choose(self, rate: int) -> None:
+        """Leave those who can take more, or come back to them."""
+        whole, lower = self._outlet, self._outlet.lower
+        if lower is None:
+            return
+        if self._at is whole and whole.viewers > 1 and rate < whole.floor:
+            self._attach(lower)
+        elif self._at is lower and (rate > _BACK * whole.floor or not whole.viewers):
+            self._attach(whole)
 
     def _end(self) -> None:
-        self._outlet.detach(self._number)
+        self._at.detach(self._number)
+        self._number = 0
