@@ -24,6 +24,10 @@ def read_config(path: Path) -> Values:
         raise SettingsError(
             f"cannot read {path} ({error.strerror})", "check the name after --config"
         ) from error
+    except RecursionError as error:
+        raise SettingsError(
+            f"{path} is not valid TOML (it is nested too deeply)", "correct it there"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not valid TOML ({error})", "correct it there") from error
     known = {setting.path: setting for setting in catalogue()}

@@ -2,6 +2,7 @@
 
 import threading
 import zlib
+from lzma import LZMAError
 from typing import Any, BinaryIO, Final
 from zipfile import BadZipFile
 
@@ -21,7 +22,8 @@ def read_arrays(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
     try:
         with _PARSING, np.load(file, allow_pickle=False) as arrays:
             return dict(arrays)
-    except zlib.error as error:
-        raise BadZipFile(str(error)) from error
+    except (zlib.error, LZMAError, RuntimeError, MemoryError) as error:
+        # Among them: encrypted, packed in a way that is not known, of more elements than there is memory.
+        raise BadZipFile(str(error) or type(error).__name__) from error
     except (AttributeError, TypeError) as error:  # a file of a single array is not told from an archive
         raise ValueError("it is no archive of arrays") from error
