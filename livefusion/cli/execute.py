@@ -10,6 +10,7 @@ from livefusion.cli.peers import peers_of
 from livefusion.cli.preflight import check_files
 from livefusion.cli.progress import LIVE_INTERVAL, ProgressView, tell_on
 from livefusion.cli.summary import details, summary, warnings
+from livefusion.cli.trail import trail_of
 from livefusion.cli.waiting import tell_waiting
 from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
@@ -18,6 +19,7 @@ from livefusion.media.paths import leads_somewhere
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary, is_painted
 from livefusion.pipeline.parts import Parts
+from livefusion.pipeline.policy import require_reason
 from livefusion.provenance.consent import CONSENT_TEXT
 
 _log = logging.getLogger(__name__)
@@ -29,14 +31,15 @@ def execute(settings: Settings, console: Console) -> None:
     Raises the errors of the run, and ``KeyboardInterrupt`` after the outputs are closed and the report is
     written.
     """
+    require_reason(settings)
     check_files(settings)
     library = IdentityLibrary(tell=tell_on(console))
     settings = with_consent(settings, library.names(), console)
     if not settings.safety.badge:
         _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")
     tell_waiting(settings, console)
-    with peers_of(settings, console) as exchange:
-        pipeline = Pipeline(settings, library=library, parts=Parts(exchange=exchange))
+    with trail_of(settings, library) as trail, peers_of(settings, console) as exchange:
+        pipeline = Pipeline(settings, library=library, parts=Parts(exchange=exchange, trail=trail))
         is_complete = False
         try:
             _follow(pipeline, library, console)
@@ -75,6 +78,8 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
     """
     is_photo = settings.source not in names and settings.source and leads_somewhere(Path(settings.source))
     if not is_photo or settings.consent.strip() or is_painted(settings.source, settings.painted):
+        return settings
+    if settings.safety.preview:
         return settings
     if may_be_painted(Path(settings.source)):
         return settings  # loading it says that it may be a painted face

@@ -111,6 +111,10 @@ class SafetySettings(Snapshot):
     """Longest hold, in frames; then the slate is shown."""
     badge: bool = True
     """Write "AI MODIFIED" on every picture; without it, saying so is up to you."""
+    badge_off_reason: Annotated[str, Field(max_length=500)] = ""
+    """Why there is no badge: --no-badge needs it, and it goes to the audit log."""
+    preview: bool = False
+    """Get a face ready whose owner has not agreed yet, to see whether it would do; only the slate is shown."""
 
 
 class WebSettings(Snapshot):

@@ -102,7 +102,7 @@ class PairRun:
 
     def _settings(self) -> Settings:
         settings = self._work.settings
-        safety = settings.safety.model_copy(update={"badge": False})
+        safety = settings.safety.model_copy(update={"badge": False, "badge_off_reason": "it is measured"})
         changes = {"safety": safety, "pace": Pace.FAST, "output": (), "report": None, "trace": None}
         return settings.model_copy(update=changes)
 

@@ -9,11 +9,10 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from livefusion.core.errors import DeviceError, GraphError, SettingsError
+from livefusion.core.errors import DeviceError, GraphError, LiveFusionError, SettingsError
 from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import NANOSECONDS, SystemClock
 from livefusion.devices.device import Device
@@ -38,11 +37,12 @@ from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
 from livefusion.pipeline.parts import Parts, Progress
+from livefusion.pipeline.plan import PlanHolder
+from livefusion.pipeline.policy import Conduct, require_reason
 from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
 from livefusion.pipeline.render import RUNGS, RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
-from livefusion.pipeline.seal import Sealer
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
@@ -69,6 +69,7 @@ class Pipeline:
         self, settings: Settings, *, library: IdentityLibrary | None = None, parts: Parts | None = None
     ) -> None:
         self._engine = EngineChoice(settings.engine, settings.family)
+        require_reason(settings)
         self._settings = settings
         self._library = library or IdentityLibrary()
         self._parts = parts or Parts()
@@ -94,9 +95,9 @@ class Pipeline:
         self._stages: Stages | None = None
         self._outputs: dict[str, Output] = {}
         self._format: InputFormat | None = None
-        self._plan: RenderPlan | None = None
+        self._plans = PlanHolder(self.panic, self._slates)
+        self._conduct = Conduct(settings, self._library.store, self._clock, self._parts.trail, self.panic)
         self._ladder: DeadlineLadder | None = None
-        self._sealer: Sealer | None = None
 
     def start(self) -> None:
         """Open the input, get the identity ready, and start the graph.
@@ -115,11 +116,14 @@ class Pipeline:
             self._recovery, self._source_maker(ends, pace), patient=live, restarts=self._parts.restarts
         )
         load = partial(self._library.load, settings.source, settings.consent, settings.painted)
+        load = partial(load, preview=settings.safety.preview)
         identity = run_beside(load)
         self._format = source.probe()
         face = smoothed(identity.result(), settings.swap.smoothness)
         mark = self._parts.mark()
-        self._plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark)
+        self._plans.begin(RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark))
+        self._conduct.begin(self._recovery.device.name, ends.outputs if ends else ())
+        self._plans.allow(face, self._conduct.use(face, self._plans.allow))
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
         if interval is not None:  # late is what comes to its face when the next picture is taken already
@@ -128,15 +132,12 @@ class Pipeline:
             self._recovery,
             self._slates,
             settings.faces,
-            self._current_plan,
+            self._plans.current,
             self._engine,
             patient=not live,
             ladder=self._ladder,
         )
         output = OutputFormat.of(self._format, source.audio)
-        if mark is not None:
-            self._sealer = Sealer(mark)
-            output = replace(output, label=self._sealer.label)
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", stages.analyse, policy)
         self._graph.stage("render", stages.render, policy)
@@ -159,19 +160,24 @@ class Pipeline:
             return
         with suppress(GraphError):  # it never started
             self._graph.stop()
-        if self._sealer is not None:
-            self._sealer.close()
+        self._conduct.end(self.report())
         if self._spans is not None and self._settings.trace is not None:
             self._spans.write(self._settings.trace)
 
     def switch(self, source: str, consent: str = "") -> None:
         """Put on another face from the next frame on; it is made ready before, on the calling thread."""
-        if self._plan is None or self._stages is None:
+        if self._stages is None:
             raise GraphError("there is nothing to switch before the start")
-        identity = smoothed(self._library.load(source, consent), self._settings.swap.smoothness)
-        self._stages.prepare(identity)
-        swap = swap_settings(identity, self._settings.swap)
-        self._plan = replace(self._plan, identity=identity, swap=swap)
+        try:
+            preview = self._settings.safety.preview
+            loaded = self._library.load(source, consent, preview=preview)
+            identity = smoothed(loaded, self._settings.swap.smoothness)
+            self._stages.prepare(identity)
+            permit = self._conduct.use(identity, self._plans.allow)
+        except LiveFusionError as error:
+            self._conduct.refused(error)
+            raise
+        self._plans.switch(identity, swap_settings(identity, self._settings.swap), permit)
 
     def progress(self) -> Progress:
         """Figures for a live line."""
@@ -192,6 +198,7 @@ class Pipeline:
     def report(self) -> dict[str, Any]:
         """The run so far, or as it ended, as ``livefusion.report/1``."""
         self._usage.sample()
+        plan = self._plans.known
         return build_report(
             Facts(
                 settings=self._settings,
@@ -199,8 +206,8 @@ class Pipeline:
                 device=self._recovery.device,
                 device_peak_mb=self._recovery.memory_peak / 2**20,
                 fallbacks=self._fallbacks(),
-                identity=self._plan.identity if self._plan else None,
-                mark=self._plan.mark if self._plan else None,
+                identity=plan.identity if plan else None,
+                mark=plan.mark if plan else None,
                 networks=self._stages.networks if self._stages else (),
                 engine=self._stages.engine if self._stages else "",
                 counts=self._stages.counts if self._stages else None,
@@ -245,10 +252,6 @@ class Pipeline:
 
     def _guarded(self, name: str, output: Output) -> SinkGuard:
         return SinkGuard(name, output.make(), self._recovery, self._slates)
-
-    def _current_plan(self) -> RenderPlan:
-        assert self._plan is not None, "start comes first"
-        return self._plan
 
     def _make_outputs(self, ends: Ends | None, output: OutputFormat) -> dict[str, Output]:
         outputs = dict[str, Output]()

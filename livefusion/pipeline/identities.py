@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -55,16 +55,28 @@ class IdentityLibrary:
         self.advice: tuple[Advice, ...] = ()
         """What could be better about the photos that were baked last."""
 
+    @property
+    def store(self) -> IdentityStore:
+        """Where identities of real persons are kept."""
+        return self._store
+
+    def personas(self) -> tuple[str, ...]:
+        """Names of the faces that belong to nobody."""
+        return self._personas.names()
+
     def names(self) -> tuple[str, ...]:
         """Names for ``-s``, personas first."""
         return (*self._personas.names(), *self._store.names())
 
-    def load(self, source: str, consent: str = "", painted: bool = False) -> Identity:
+    def load(
+        self, source: str, consent: str = "", painted: bool = False, *, preview: bool = False
+    ) -> Identity:
         """The identity that ``-s SOURCE`` means; left empty, the first persona.
 
         ``consent`` is who agreed, for a photo, a video or a folder of them; ``painted`` takes a picture as a
-        painted face although it carries no mark. ``IdentityError`` if there is no such name, photo or
-        consent, or a photo or painting cannot be used.
+        painted face although it carries no mark; ``preview`` takes a photo without consent, of which only the
+        slate may be shown: its ``consent`` is then an empty record. ``IdentityError`` if there is no such
+        name, photo or consent, or a photo or painting cannot be used.
         """
         personas = self._personas.names()
         if not source or source in personas:
@@ -75,7 +87,9 @@ class IdentityLibrary:
         photos = self._photos(source)
         if is_painted(source, painted):
             return _read_painting(photos[0])
-        record = consent_from_text(consent, photos) if consent else _refuse_without_consent(source)
+        if not consent and not preview:
+            _refuse_without_consent(source)
+        record = consent_from_text(consent, photos) if consent else None
         return self._bake(Path(source).stem, photos, record)
 
     def add(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
@@ -102,7 +116,7 @@ class IdentityLibrary:
         hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity or photo {source}", hint)
 
-    def _bake(self, name: str, files: Sequence[Path], consent: ConsentRecord) -> Identity:
+    def _bake(self, name: str, files: Sequence[Path], consent: ConsentRecord | None) -> Identity:
         finder = PhotoFaces.from_registry()
         gathered = _Gathered()
         for path in files:
@@ -120,7 +134,7 @@ class IdentityLibrary:
             id=name,
             label=name,
             embedding=(mean / np.linalg.norm(mean)).astype(np.float32),
-            consent=consent.as_report(),
+            consent=consent.as_report() if consent else {},
             expressions=gathered.expressions,
         )
         if identity.coverage < LEAST_COVERAGE:
@@ -192,7 +206,7 @@ def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray
         )
 
 
-def _refuse_without_consent(source: str) -> ConsentRecord:
+def _refuse_without_consent(source: str) -> NoReturn:
     if may_be_painted(Path(source)):
         raise IdentityError(
             f"{source} is square and partly transparent, like a painted face that lost its mark",

@@ -10,6 +10,7 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.webrtc.exchange import Exchange
 from livefusion.pipeline.ends import PictureSource
 from livefusion.pipeline.mark import new_mark
+from livefusion.provenance.audit import NOWHERE, Trail
 from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.services import Limits
@@ -37,9 +38,9 @@ class Progress:
 class Parts:
     """Stand-ins for parts that settings would name: for embedding the graph, and for tests.
 
-    ``exchange`` is where peers are met if one of the ends is ``webrtc:``. ``mark`` gives the watermark of the
-    run; only measurements and tests that compare pixels have a fixed one, or none
-    (``livefusion.testing.mark``).
+    ``trail`` is where the audit log is written, ``exchange`` where peers are met if one of the ends is
+    ``webrtc:``. ``mark`` gives the watermark of the run; only measurements and tests that compare pixels have
+    a fixed one, or none (``livefusion.testing.mark``).
     """
 
     device: Device | None = None
@@ -49,4 +50,5 @@ class Parts:
     limits: Limits | None = None
     restarts: RestartPolicy | None = None
     exchange: Exchange | None = None
+    trail: Trail = NOWHERE
     mark: Callable[[], Watermark | None] = new_mark

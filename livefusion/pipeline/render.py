@@ -10,9 +10,11 @@ from livefusion.core.events import Discontinuity, Event, Flush, FormatChange
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity, TrackState
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
 from livefusion.core.settings import SafetySettings, SwapSettings
+from livefusion.core.timing import Clock, SystemClock
 from livefusion.devices.device import Device
 from livefusion.pipeline.badge import BadgeStamp
 from livefusion.pipeline.mark import MarkStamp
+from livefusion.pipeline.permit import FREE, Permit
 from livefusion.pipeline.safety import Covered, SafetyPolicy
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.provenance.watermark import Watermark
@@ -40,6 +42,13 @@ class RenderPlan:
     swap: SwapSettings
     safety: SafetySettings
     mark: Watermark | None = None
+    permit: Permit = FREE
+    gate: str = ""
+    """What the slate says in place of the picture because of what it shows; empty if nothing is wrong."""
+
+    def withheld(self, now_ns: int) -> str:
+        """What the slate says in place of every picture at that instant; empty if pictures may be shown."""
+        return self.permit.refusal_at(now_ns) or self.gate
 
     @property
     def hiding(self) -> float:
@@ -81,6 +90,8 @@ class RenderStage:
         self._occlusion = occlusion
         self._ladder = ladder
         self._current_plan = current_plan
+        self._slates = slates
+        self._clock: Clock = SystemClock()
         self._stream = device.stream("render")
         self._policy = SafetyPolicy(device, self._stream, slates)
         self._blender = Blender(device)
@@ -90,6 +101,7 @@ class RenderStage:
     def open(self, context: StageContext) -> None:
         """Prepare the identity, and compile what the first frame would have to wait for."""
         plan = self._current_plan()
+        self._clock = context.clock
         self._engine.prepare(plan.identity)
         self._engine.warm_up()
         self._blender.warm_up()
@@ -103,6 +115,8 @@ class RenderStage:
         if self._ladder is not None:
             self._ladder.judge(frame.captured_ns)
         self._stream.wait(frame.buffer.ready)
+        if withheld := plan.withheld(self._clock.now_ns()):
+            return self._withhold(frame, plan, withheld)
         seen = [track for track in item.tracks if track.state is TrackState.SEEN] if item.trusted else []
         self._look(frame, seen, plan)
         covered = self._cover(item, plan)
@@ -116,6 +130,8 @@ class RenderStage:
         """Cover the whole picture: the swap may have stopped half-way through it."""
         plan, frame = self._current_plan(), item.frame
         self._stream.wait(frame.buffer.ready)
+        if withheld := plan.withheld(self._clock.now_ns()):
+            return self._withhold(frame, plan, withheld)
         covered = self._policy.cover_picture(frame, plan.safety)
         return self._leave(frame, covered, plan, Outcome.SAFE if covered.hidden else Outcome.RAW)
 
@@ -129,6 +145,12 @@ class RenderStage:
 
     def close(self) -> None:
         """Nothing to give back: the buffers go with the stage."""
+
+    def _withhold(self, frame: Frame, plan: RenderPlan, text: str) -> RenderedFrame:
+        """The slate, which says why; what was held until now may not be shown later either."""
+        self._policy.forget()
+        slate = self._slates.picture(frame.size, frame.color, text)
+        return self._leave(frame, Covered(slate, hidden=True, whole=True), plan, Outcome.SAFE)
 
     def _cover(self, item: AnalysedFrame, plan: RenderPlan) -> Covered:
         if not item.trusted:

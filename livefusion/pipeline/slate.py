@@ -11,7 +11,7 @@ from livefusion.core.geometry import Size
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
-from livefusion.provenance.badge import slate
+from livefusion.provenance.badge import SLATE_TEXT, slate
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +26,9 @@ class SlateShelf:
         self._device = device
         self._host = CpuDevice()
         self._lock = threading.Lock()
-        self._pictures: dict[tuple[str, Size, ColorInfo], Buffer] = {}
+        self._pictures: dict[tuple[str, Size, ColorInfo, str], Buffer] = {}
+        self.text = SLATE_TEXT
+        """What the slates of the panic switch say; replaced, and read once a picture."""
 
     def move(self, device: Device) -> None:
         """Keep slates on another device from now on, and let go of those on the former one."""
@@ -34,34 +36,34 @@ class SlateShelf:
             self._pictures = {key: kept for key, kept in self._pictures.items() if key[0] == "cpu"}
             self._device = device
 
-    def picture(self, size: Size, color: ColorInfo) -> Buffer:
-        """The slate's pixels; nobody may change them."""
+    def picture(self, size: Size, color: ColorInfo, text: str = SLATE_TEXT) -> Buffer:
+        """The slate's pixels, which say ``text``; nobody may change them."""
         with self._lock:
-            return self._on(self._device, size, color)
+            return self._on(self._device, size, color, text)
 
     def like(self, shown: RenderedFrame) -> RenderedFrame:
         """The slate in the format, and with the numbers, of another picture."""
-        return stand_in(shown, self.picture(shown.frame.size, shown.frame.color))
+        return stand_in(shown, self.picture(shown.frame.size, shown.frame.color, self.text))
 
     def host_like(self, shown: RenderedFrame) -> RenderedFrame:
         """The same in host memory, which no device has to be asked for."""
         with self._lock:
-            return stand_in(shown, self._on(self._host, shown.frame.size, shown.frame.color))
+            return stand_in(shown, self._on(self._host, shown.frame.size, shown.frame.color, self.text))
 
     def in_place_of(self, frame: Frame) -> RenderedFrame:
         """The slate as what becomes of a frame."""
         return RenderedFrame(frame.with_buffer(self.picture(frame.size, frame.color)), Outcome.SAFE)
 
-    def _on(self, device: Device, size: Size, color: ColorInfo) -> Buffer:
-        key = (device.name, size, color)
+    def _on(self, device: Device, size: Size, color: ColorInfo, text: str) -> Buffer:
+        key = (device.name, size, color, text)
         if key not in self._pictures:
             try:
-                self._pictures[key] = _draw(device, size, color)
+                self._pictures[key] = _draw(device, size, color, text)
             except DeviceError as error:
                 if device.name == "cpu":
                     raise
                 _log.debug("the slate is kept in host memory: %s", error)
-                self._pictures[key] = self._on(self._host, size, color)
+                self._pictures[key] = self._on(self._host, size, color, text)
         return self._pictures[key]
 
 
@@ -70,10 +72,10 @@ def stand_in(shown: RenderedFrame, pixels: Buffer) -> RenderedFrame:
     return replace(shown, frame=replace(shown.frame, buffer=pixels), outcome=Outcome.SAFE)
 
 
-def _draw(device: Device, size: Size, color: ColorInfo) -> Buffer:
+def _draw(device: Device, size: Size, color: ColorInfo, text: str) -> Buffer:
     stream = device.stream("slate")
     buffer = FramePool(device, size, limit=1).acquire(stream)
-    luma, chroma = slate(size, color)
+    luma, chroma = slate(size, color, text)
     device.copy(buffer.luma, luma, stream)
     device.copy(buffer.chroma, chroma, stream)
     return buffer.after(stream.record())

@@ -19,7 +19,7 @@ import threading
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from livefusion.core.errors import IdentityError, ProvenanceError
 from livefusion.provenance.audit_record import AuditEvent, AuditRecord, digest_of
@@ -166,4 +166,5 @@ class NoTrail:
         """Nothing."""
 
 
+NOWHERE: Final = NoTrail()
 Trail: TypeAlias = AuditTrail | NoTrail

@@ -56,13 +56,13 @@ def badge_patch(size: Size, color: ColorInfo) -> Patch:
     return Patch(Region(x, y, width, height), patch)
 
 
-@lru_cache(maxsize=8)
-def slate(size: Size, color: ColorInfo) -> tuple[Bytes, Bytes]:
-    """A calm picture for a picture that is withheld, badge included.
+@lru_cache(maxsize=16)
+def slate(size: Size, color: ColorInfo, text: str = SLATE_TEXT) -> tuple[Bytes, Bytes]:
+    """A calm picture for a picture that is withheld, badge included; ``text`` says why in a few words.
 
     Luma is (height, width), chroma (height/2, width/2, 2); uint8, read-only and shared between calls.
     """
-    picture = _slate_picture(size)
+    picture = _slate_picture(size, text)
     badge = _badge_picture(size)
     region = badge_patch(size, color).region
     picture.paste(badge, (region.x, region.y), badge)
@@ -119,13 +119,13 @@ def _rounded_plate(size: Size) -> Image.Image:
     return picture
 
 
-def _slate_picture(size: Size) -> Image.Image:
+def _slate_picture(size: Size, reason: str) -> Image.Image:
     picture = Image.new("RGB", (size.width, size.height), SLATE_GROUND)
     draw = ImageDraw.Draw(picture)
     short = min(size.width, size.height)
     for text, share, offset, ink in (
         (SLATE_TITLE, 0.055, -0.03, SLATE_INK),
-        (SLATE_TEXT, 0.032, 0.06, SLATE_DIM),
+        (reason, 0.032, 0.06, SLATE_DIM),
     ):
         font = _font_of_height(max(SMALLEST_TEXT, round(short * share)))
         left, top, right, bottom = font.getbbox(text)

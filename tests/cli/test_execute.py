@@ -232,8 +232,14 @@ def test_demo_calls_the_persona_by_its_name(
 def test_a_picture_without_a_mark_is_mentioned_once(
     flag: str, pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*RUN, flag]) == 0
+    assert main([*RUN, flag, "--badge-off-reason", "a film that says so in its titles"]) == 0
     assert capsys.readouterr().err.count("the picture is not marked") == (flag == "--no-badge")
+
+
+def test_no_badge_needs_a_reason(pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*RUN, "--no-badge", "--badge-off-reason", "  "]) == 2
+    assert "say why it is off: --badge-off-reason" in capsys.readouterr().err
+    assert pipeline.made == []
 
 
 @pytest.mark.parametrize("flag", ["--report", "--trace"])
