@@ -23,6 +23,8 @@ from livefusion.core.words import did_you_mean
 SCHEMA = "livefusion.bench/1"
 SCENARIOS = {
     "live": "720p30 with a small and a large face, 1080p30 and 720p60, in real time into a file",
+    "engine": "a swap network alone and all that is around it (only when named; --engine MODEL)",
+    "families": "every family of swap networks against a known function (only when named; needs onnx)",
     "render": "processor time of swap and blend for a frame, with a small and a large face",
     "runtime": "cost of the threads, and delay under overload",
     "startup": "time to the first swapped picture",
@@ -46,7 +48,8 @@ WORDS = {
     "waits left out": "ordering that was taken away on purpose: each time the pictures or a race must tell",
     "cosine": "how alike two faces are to a recognition network, 1 is the same picture",
 }
-DEFAULT = tuple(name for name in SCENARIOS if name not in {"soak", "sync", "traffic", "webrtc"})
+_NAMED = {"engine", "families", "soak", "sync", "traffic", "webrtc"}
+DEFAULT = tuple(name for name in SCENARIOS if name not in _NAMED)
 
 
 def parser() -> CommandParser:
@@ -65,6 +68,8 @@ def parser() -> CommandParser:
     made.add_argument("--seconds", type=float, default=60.0, help="length of each live run (60)")
     made.add_argument("--faults", type=int, default=1000, help="faults to inject in all (1000)")
     made.add_argument("--seed", type=int, default=0, help="seed of clips and faults (0)")
+    made.add_argument("--engine", default="", metavar="MODEL", help="swap network for the scenario engine")
+    made.add_argument("--family", default="", help="its family, where its file fits several")
     made.add_argument("--keep", type=Path, metavar="DIR", help="keep clips, outputs and contact sheets here")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON, - for stdout")
     return made
@@ -82,7 +87,14 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         folder = arguments.keep or Path(scratch)
         _make_folder(folder)
         options = BenchOptions(
-            arguments.seconds, arguments.faults, arguments.seed, folder, console.note, bool(arguments.keep)
+            arguments.seconds,
+            arguments.faults,
+            arguments.seed,
+            folder,
+            console.note,
+            keep=bool(arguments.keep),
+            engine=arguments.engine,
+            family=arguments.family,
         )
         for name in names:
             figures += import_module(f"livefusion.cli.bench.{name}").measure(options)

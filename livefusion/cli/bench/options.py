@@ -10,7 +10,8 @@ class BenchOptions:
     """``seconds`` of picture for each live scenario, ``faults`` injections in all, ``seed`` for every draw.
 
     ``folder`` takes clips and recordings; ``note`` tells the user what is being measured now. ``keep`` asks
-    for contact sheets and outputs to be left in the folder.
+    for contact sheets and outputs to be left in the folder. ``engine`` is the swap network that scenarios of
+    engines measure, of a ``family`` if its file does not tell.
     """
 
     seconds: float
@@ -19,3 +20,5 @@ class BenchOptions:
     folder: Path
     note: Callable[[str], None]
     keep: bool = False
+    engine: str = ""
+    family: str = ""

@@ -11,7 +11,7 @@ Doubles = npt.NDArray[np.float64]
 
 # No two channels are mixed alike, so none can be exchanged unseen.
 MIX: Final = np.array([[0.30, 0.05, 0.02], [0.01, 0.20, 0.12], [0.10, 0.03, 0.36]])
-_PATTERN_LEAST, _PATTERN_SPAN = 0.22, 0.20
+_PATTERN_LEAST, _PATTERN_SPAN = 0.18, 0.30
 TINT: Final = 0.16
 """How far an identity changes a channel."""
 POOLS: Final = 8

@@ -1,0 +1,168 @@
+"""Every family of swap networks against stand-ins that compute a known function of crop and identity."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+from livefusion.core.face import Identity
+from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.swap.neural.engine import NeuralEngine
+from livefusion.swap.neural.network import SwapNetwork
+from livefusion.swap.neural.recipe import IMAGENET_DEVIATION, IMAGENET_MEAN, Recipe, Route, unit
+from livefusion.swap.neural.source import SourceReader
+from livefusion.testing.reel import Reel
+from livefusion.testing.standins.check import StandinFolder, measure, performer
+from livefusion.testing.standins.truth import TRUTHS, Truth, truth
+
+pytestmark = pytest.mark.unit
+
+MOST = 1.0
+"""255ths, in the mean; what is rounded and sampled twice leaves about 0.6."""
+TOLD = 1.5
+"""A wrong choice is off by more than this."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> StandinFolder:
+    return StandinFolder(tmp_path_factory.mktemp("standins"))
+
+
+@pytest.fixture(scope="module")
+def reel() -> Reel:
+    return performer(230, 2)
+
+
+@pytest.fixture(scope="module")
+def noor() -> Identity:
+    return IdentityLibrary().load("noor")
+
+
+@pytest.mark.parametrize("name", [one.name for one in TRUTHS])
+def test_known_function_comes_back(name: str, folder: StandinFolder, noor: Identity, reel: Reel) -> None:
+    assert measure(truth(name), folder, noor, reel) <= MOST
+
+
+def test_every_family_has_a_stand_in() -> None:
+    from livefusion.inference.contract import Family
+
+    assert {one.family for one in TRUTHS} == set(Family)
+
+
+Change = Callable[[Recipe], Recipe]
+
+
+def changed(**values: object) -> Change:
+    return lambda recipe: dataclasses.replace(recipe, **values)  # type: ignore[arg-type]
+
+
+def not_normalised(recipe: Recipe) -> Recipe:
+    """As facefusion feeds an inswapper: unit length before the matrix alone."""
+    latent = recipe.latent
+    assert latent is not None
+    return dataclasses.replace(recipe, latent=lambda embedding: 1.6 * latent(embedding))
+
+
+LATENT_LEFT_OUT = changed(latent=unit)
+SWAPPED = changed(order="bgr")
+
+WRONG: list[tuple[str, str, Change]] = [
+    ("inswapper_128", "template v2", changed(template="arcface_112_v2")),
+    ("inswapper_128", "signed input", changed(mean=(0.5,) * 3, deviation=(0.5,) * 3)),
+    ("inswapper_128", "signed output", changed(gain=0.5, offset=0.5)),
+    ("inswapper_128", "channels", SWAPPED),
+    ("inswapper_128", "matrix left out", LATENT_LEFT_OUT),
+    ("inswapper_128", "latent not of unit length", not_normalised),
+    ("hyperswap_256", "template v1", changed(template="arcface_112_v1")),
+    ("hyperswap_256", "plain input", changed(mean=(0.0,) * 3, deviation=(1.0,) * 3)),
+    ("hyperswap_256", "plain output", changed(gain=1.0, offset=0.0)),
+    ("simswap_256", "template 128", changed(template="arcface_128")),
+    ("simswap_256", "plain input", changed(mean=(0.0,) * 3, deviation=(1.0,) * 3)),
+    ("simswap_256", "channels", SWAPPED),
+    ("simswap_512", "ImageNet input", changed(mean=IMAGENET_MEAN, deviation=IMAGENET_DEVIATION)),
+    ("simswap_512", "template ffhq", changed(template="ffhq_512")),
+    ("ghost_256", "latent of unit length", changed(latent=unit)),
+    ("ghost_256", "template 128", changed(template="arcface_128")),
+    ("ghost_256_own", "latent of unit length", changed(latent=unit)),
+    ("hififace_256", "template ffhq", changed(template="ffhq_512")),
+    ("hififace_256", "latent as it is", changed(latent=lambda embedding: embedding)),
+    ("uniface_256", "source template v2", changed(picture="arcface_112_v2")),
+    ("uniface_256", "source not signed", changed(picture_mean=(0.0,) * 3, picture_deviation=(1.0,) * 3)),
+    ("uniface_256", "template 128", changed(template="arcface_128")),
+    ("blendswap_256", "source template ffhq", changed(picture="ffhq_512")),
+    ("blendswap_256", "signed source", changed(picture_mean=(0.5,) * 3, picture_deviation=(0.5,) * 3)),
+    ("blendswap_256", "template 128", changed(template="arcface_128")),
+    ("dfm_224", "channels", changed(order="rgb")),
+    ("dfm_224", "template ffhq", changed(template="ffhq_512")),
+]
+
+
+@pytest.mark.parametrize(("name", "what", "change"), WRONG, ids=[f"{name}-{what}" for name, what, _ in WRONG])
+def test_wrong_choice_is_told(
+    name: str, what: str, change: Change, folder: StandinFolder, noor: Identity, reel: Reel
+) -> None:
+    one = truth(name)
+    assert measure(one, folder, noor, reel, spoil=with_recipe(one, folder, change)) > TOLD, what
+
+
+WRONG_ROUTES = [
+    ("simswap_256", Route("arcface")),
+    ("ghost_256", Route("arcface")),
+    ("hififace_256", Route("arcface")),
+]
+
+
+@pytest.mark.parametrize(("name", "route"), WRONG_ROUTES)
+def test_missing_converter_is_told(
+    name: str, route: Route, folder: StandinFolder, noor: Identity, reel: Reel
+) -> None:
+    one = truth(name)
+    spoil = with_recipe(one, folder, changed(routes=(route,)))
+    assert measure(one, folder, noor, reel, spoil=spoil) > TOLD
+
+
+def test_wrong_matrix_is_told(folder: StandinFolder, noor: Identity, reel: Reel) -> None:
+    one = truth("inswapper_128")
+    other = np.random.default_rng(1).normal(0, 0.05, (512, 512)).astype(np.float32)
+    change = changed(latent=lambda embedding: unit(unit(embedding) @ other))
+    assert measure(one, folder, noor, reel, spoil=with_recipe(one, folder, change)) > TOLD
+
+
+def test_transposed_matrix_is_told(folder: StandinFolder, noor: Identity, reel: Reel) -> None:
+    from livefusion.inference.contract import read_emap
+    from livefusion.inference.onnx_file import read_graph
+
+    one = truth("inswapper_128")
+    path = folder.swap(one).path
+    emap = read_emap(path, read_graph(path))
+    assert emap is not None
+    change = changed(latent=lambda embedding: unit(emap @ unit(embedding)))
+    assert measure(one, folder, noor, reel, spoil=with_recipe(one, folder, change)) > TOLD
+
+
+@pytest.mark.parametrize("morph", [0.0, 0.4])
+def test_morph_reaches_the_network(morph: float, folder: StandinFolder, noor: Identity, reel: Reel) -> None:
+    from livefusion.testing.standins.check import BARE
+
+    one = truth("dfm_320_morph")
+    wearing = BARE.model_copy(update={"morph": morph})
+    assert measure(one, folder, noor, reel, wearing=wearing) > TOLD  # the oracle is that of morph 1
+    assert measure(one, folder, noor, reel, wearing=wearing, morph=morph) <= MOST
+
+
+def with_recipe(one: Truth, folder: StandinFolder, change: Change) -> Callable[[NeuralEngine], None]:
+    """Have an engine follow another recipe, in all its parts."""
+
+    def spoil(engine: NeuralEngine) -> None:
+        engine.recipe = change(engine.recipe)
+        engine._points = engine.recipe.points
+        finder = folder.finder(one)
+        engine._source = SourceReader(engine.recipe, one.name, finder)
+        engine._network = SwapNetwork(
+            engine._device, engine.session, engine.contract, engine.recipe, one.name
+        )
+
+    return spoil
