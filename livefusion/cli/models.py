@@ -16,7 +16,7 @@ def parser() -> CommandParser:
         "say `fetch`, and no network of others is part of LiveFusion: its licence is between you and them.",
         "livefusion models add ~/Downloads/inswapper_128.onnx",
     )
-    actions = made.add_actions("list|check|add|fetch|remove|build")
+    actions = made.add_actions("list|check|add|fetch|remove|try|build")
     listed = actions.add_parser(
         "list",
         help="show what there is (with -v where it comes from)",
@@ -56,6 +56,14 @@ def parser() -> CommandParser:
         example="livefusion models remove ghost_2",
     )
     removed.add_argument("name", metavar="NAME", help="which one")
+    _describe_try(
+        actions.add_parser(
+            "try",
+            help="look at what a detector or landmark network of yours sees in a photo",
+            description="Find faces or landmarks in a photo with a network of yours, and draw what it sees.",
+            example="livefusion models try scrfd_2.5g photo.jpg -o seen.png",
+        )
+    )
     _describe_build(
         actions.add_parser(
             "build",
@@ -75,6 +83,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         return list_models(arguments, console)
     if arguments.action == "check":
         return check(arguments, console)
+    if arguments.action == "try":
+        from livefusion.cli import models_try
+
+        return models_try.run(arguments, console)
     if arguments.action == "build":
         from livefusion.cli import models_build
 
@@ -98,6 +110,15 @@ def _describe_fetch(fetched: CommandParser) -> None:
     fetched.add_argument("--sha256", default="", help="what an https:// file must have")
     fetched.add_argument("--family", default="", help="what an https:// file is, if its graph fits several")
     _add_json(fetched)
+
+
+def _describe_try(tried: CommandParser) -> None:
+    tried.add_argument("name", metavar="NAME", help="a model's name or file")
+    tried.add_argument("photo", metavar="PHOTO", type=Path, help="a photo with faces")
+    tried.add_argument(
+        "-o", "--out", metavar="OUT.png", type=Path, help="draw what is seen into this picture"
+    )
+    _add_json(tried)
 
 
 def _describe_build(built: CommandParser) -> None:
