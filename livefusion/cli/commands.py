@@ -44,7 +44,7 @@ COMMANDS = (
     Command("serve", "livefusion.cli.serve", "a page where a browser sends its camera and sees the result"),
     Command("identity", "livefusion.cli.identity", "list, add or revoke the faces to put on"),
     Command("audit", "livefusion.cli.audit", "what was done with whose face, and whether the log is intact"),
-    Command("models", "livefusion.cli.models", "list or check the networks that ship with LiveFusion"),
+    Command("models", "livefusion.cli.models", "networks: those that ship, and those that you add or fetch"),
     Command("doctor", "livefusion.cli.doctor", "what this machine has, and what to do about what it lacks"),
     Command("bench", "livefusion.cli.bench.main", "measure what is promised, on this machine"),
     Command(
