@@ -38,7 +38,7 @@ def loopback_environment(
 
 @dataclass(frozen=True, slots=True)
 class LoopbackWrite:
-    """A picture that was written: when, monotonic, and the bytes that were taken; less than 0 if refused."""
+    """When a picture was written, monotonic, and the bytes taken: below 0 if refused, 0 if it now hangs."""
 
     at_ns: int
     taken: int

@@ -1,7 +1,7 @@
 /* Stands in for one v4l2loopback device, so that pyvirtualcam's own native backend can be tested without the
  * kernel module: preload it and the device named by SHIM_DEVICE takes a format and pictures, which land in the
  * file SHIM_OUTPUT. SHIM_LOG gets a line for each picture: monotonic nanoseconds and the bytes that were taken,
- * less than 0 if it was refused. SHIM_FAULT is what goes wrong: "format" refuses the format, "einval@N+M" refuses
+ * less than 0 if it was refused, 0 when it begins to hang. SHIM_FAULT is what goes wrong: "format" refuses the format, "einval@N+M" refuses
  * M pictures from the Nth on (counted from 0), "short@N+M" takes half of each, "hang@N+S" holds the Nth for S
  * seconds. It proves the program, not the module. */
 #define _GNU_SOURCE
@@ -59,9 +59,18 @@ static int strikes(const char *kind, long picture, long *amount) {
     return picture >= first && (!strcmp(kind, "hang") ? picture == first : picture < first + count);
 }
 
+static void note(long long taken) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (log_fd >= 0) dprintf(log_fd, "%lld %lld\n", now.tv_sec * 1000000000LL + now.tv_nsec, taken);
+}
+
 static ssize_t take(ssize_t (*real)(int, const void *, size_t), const void *data, size_t size) {
     long amount, picture = pictures++;
-    if (strikes("hang", picture, &amount)) sleep(amount);
+    if (strikes("hang", picture, &amount)) {
+        note(0);
+        sleep(amount);
+    }
     if (strikes("einval", picture, &amount)) {
         errno = EINVAL;
         return -1;
@@ -74,9 +83,7 @@ ssize_t write(int fd, const void *data, size_t size) {
     if (fd < 0 || fd != device_fd) return real(fd, data, size);
     ssize_t taken = take(real, data, size);
     int reason = errno;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (log_fd >= 0) dprintf(log_fd, "%lld %zd\n", now.tv_sec * 1000000000LL + now.tv_nsec, taken);
+    note(taken);
     errno = reason;
     return taken;
 }

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,14 @@ class ChildRun:
     memory: list[tuple[float, float]] = field(default_factory=list)
 
 
-def run_child(arguments: list[str], report: Path) -> ChildRun:
-    """Run to the end; ``GraphError`` if it fails."""
+def run_child(
+    arguments: list[str], report: Path, *, environment: Mapping[str, str] | None = None
+) -> ChildRun:
+    """Run to the end, with this process's variables if no others are given; ``GraphError`` if it fails."""
     command = [sys.executable, "-m", "livefusion", "run", *arguments, "--report", str(report)]
     spawned_ns = time.monotonic_ns()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+    streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **streams) as child:
         memory = _watch(child, spawned_ns)
         problem = child.stderr.read() if child.stderr else ""
     if child.returncode:
@@ -44,7 +48,7 @@ def _watch(child: "subprocess.Popen[str]", spawned_ns: int) -> list[tuple[float,
     samples: list[tuple[float, float]] = []
     while True:
         try:
-            child.wait(SAMPLE_SECONDS)
+            child.wait(timeout=SAMPLE_SECONDS)
             return samples
         except subprocess.TimeoutExpired:
             seconds = (time.monotonic_ns() - spawned_ns) / 1e9

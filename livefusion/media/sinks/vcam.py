@@ -31,6 +31,7 @@ _WEBCAM = ColorInfo(matrix=Matrix.BT601, range=Range.LIMITED)
 _OBS = "install OBS Studio, start its virtual camera once and stop it again"
 REMEDY = f"{_LOOPBACK if sys.platform == 'linux' else _OBS}; `livefusion doctor` says more"
 """What to do where there is no virtual camera."""
+_BUSY = "close what uses it, or name another one: vcam:/dev/videoN"
 _REFUSED = (
     "close other programs that write to it, and load its driver again if it stays so; it is tried again"
 )
@@ -83,7 +84,7 @@ class VirtualCameraSink:
                 if is_missing
                 else f"the virtual camera cannot be used ({reason})"
             )
-            raise self._failure(text, REMEDY) from error
+            raise self._failure(text, _BUSY if "already in use" in reason else REMEDY) from error
         is_native = self._camera.native_fmt == module.PixelFormat.I420
         self._write = choose_write(self._camera, is_native, before)
 
