@@ -130,10 +130,13 @@ class Roster:
         """What the landmark network found where the faces were expected."""
         for face, mesh in zip(faces, meshes, strict=True):
             box = Box.around(mesh.landmarks)
-            state = self.judge.known_face(mesh, box, face.expected, size)
+            state = self._steady(face, self.judge.known_face(mesh, box, face.expected, size), mesh)
             if state is not TrackState.PREDICTED:
                 self._sights.append(Sight(face, box, state, mesh))
         self._part_clashes()
+
+    def _steady(self, face: Face, state: TrackState, mesh: FaceMesh) -> TrackState:
+        return state if face.state is TrackState.SEEN else self.judge.regained(state, mesh)
 
     def explain(self, seen: tuple[FaceObservation, ...], seq: int, *, current: bool) -> list[Candidate]:
         """Hold the detector's answer for frame ``seq`` against what is known; what needs a closer look.
@@ -208,7 +211,7 @@ class Roster:
         if settled and (face is None or face.mesh is None):
             state = self.judge.first_sight(seen, mesh, box, size)
         elif settled:
-            state = self.judge.new_face(mesh, box, size)
+            state = self._steady(face, self.judge.new_face(mesh, box, size), mesh)
         if state is TrackState.SEEN:
             return Sight(face, box, state, mesh, seen)
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)

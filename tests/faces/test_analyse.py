@@ -576,3 +576,23 @@ def test_a_face_that_was_once_sure_is_known_for_good() -> None:
     theatre = Theatre(world, FaceSettings(lost_frames=30))
     alive = [len(theatre.show(index).tracks) for index in range(40)]
     assert sum(alive) == 40
+
+
+@pytest.mark.parametrize(("presence", "state"), [(0.76, "doubtful"), (0.94, "seen")])
+def test_a_face_that_was_out_of_sight_comes_back_only_when_it_is_sure(presence: float, state: str) -> None:
+    person = Person(0, (400, 200), blurred=frozenset({3}))
+    theatre = Theatre(World([person]))
+    for index in range(7):
+        person.presence = presence if index > 3 else 1.0
+        (track,) = theatre.show(index).tracks
+        if index > 3:
+            assert track.state is TrackState(state)
+
+
+def test_a_face_that_goes_on_being_seen_need_not_be_so_sure() -> None:
+    person = Person(0, (400, 200))
+    theatre = Theatre(World([person]))
+    for index in range(6):
+        person.presence = 0.76 if index > 2 else 1.0
+        (track,) = theatre.show(index).tracks
+        assert track.state is TrackState.SEEN
