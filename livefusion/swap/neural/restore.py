@@ -1,0 +1,92 @@
+"""Networks that restore faces: GFPGAN, GPEN and RestoreFormer++, which take a picture, and CodeFormer.
+
+All see an aligned face in −1..1 and give one. Live pictures are not restored: at 80 ms and more of a fast GPU
+for a face they would be late. On photos ``livefusion models try`` shows what a file does.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.errors import ModelError
+from livefusion.core.face import Landmarks
+from livefusion.core.geometry import Affine
+from livefusion.inference.catalog import ModelFile
+from livefusion.inference.classify import Role, rgb_outputs
+from livefusion.inference.session import Session
+from livefusion.swap.neural.template import template
+
+FAMILIES: Final = ("restorer", "codeformer")
+_SIDE: Final = 512
+"""Of a network that takes any size: all of them were trained at this one."""
+_SMALL: Final = 256
+_FEATHER: Final = 0.08
+"""Share of the side of the crop over which its border fades into the photo."""
+
+Rgb = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restored:
+    """A face restored: (side, side, 3) RGB, and the map from the photo to its pixels."""
+
+    crop: Rgb
+    to_crop: Affine
+
+
+class Restorer:
+    """A user's network at work on photos. One thread at a time."""
+
+    def __init__(self, model: ModelFile, device_name: str = "cpu") -> None:
+        """``ModelError`` if the file is none, or of no known family."""
+        if model.role is not Role.ENHANCER or model.family not in FAMILIES:
+            raise ModelError(
+                f"{model.name} does not restore faces", "use GFPGAN, GPEN, RestoreFormer or CodeFormer"
+            )
+        inputs = model.graph.inputs
+        self._image = next(spec for spec in inputs if len(spec.shape) == 4)
+        self._weight = next((spec for spec in inputs if len(spec.shape) < 4), None)
+        self._output = rgb_outputs(model.graph.outputs)[0].name
+        self._session = Session(model.entry, device_name)
+        side = self._image.shape[3]
+        self.side = side if isinstance(side, int) else _SIDE
+        # GPEN at 256 was trained on the tighter crop.
+        self.template = "arcface_128" if self.side == _SMALL else "ffhq_512"
+
+    def restore(self, rgb: Rgb, landmarks: Landmarks, *, fidelity: float = 0.5) -> Restored:
+        """The face with these landmarks of a (height, width, 3) RGB photo.
+
+        ``fidelity`` in [0, 1] is how near CodeFormer stays to what it is given; others do not ask.
+        ``ModelError`` if the answer is not finite.
+        """
+        to_crop = similarity_onto(five_points(landmarks), template(self.template, self.side))
+        crop = cv2.warpAffine(
+            rgb, to_crop.matrix, (self.side, self.side), flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE
+        )
+        values = (crop.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None]
+        feed = {self._image.name: np.ascontiguousarray(values, self._image.dtype)}
+        if self._weight is not None:
+            shape = tuple(axis if isinstance(axis, int) else 1 for axis in self._weight.shape)
+            feed[self._weight.name] = np.full(shape, fidelity, self._weight.dtype)
+        found = np.asarray(self._session.run(feed)[self._output], np.float32)[0]
+        if not np.isfinite(found).all():
+            raise ModelError(f"model {self._session.entry.name} gives no picture of this face", "try fp32")
+        answer = (np.clip(found, -1, 1).transpose(1, 2, 0) + 1) * 127.5
+        return Restored(np.rint(answer).astype(np.uint8), to_crop)
+
+
+def put_back(rgb: Rgb, restored: Restored, share: float = 0.8) -> Rgb:
+    """The photo with a restored face over the old one, by ``share`` in [0, 1], fading towards the border."""
+    side = restored.crop.shape[0]
+    ramp = np.minimum(np.arange(side) + 0.5, side - np.arange(side) - 0.5) / (_FEATHER * side)
+    fade = np.clip(np.minimum(ramp[:, None], ramp[None]), 0, 1).astype(np.float32) * np.float32(share)
+    size = (rgb.shape[1], rgb.shape[0])
+    back = restored.to_crop.inverse().matrix
+    mask = cv2.warpAffine(fade, back, size)[..., None]
+    face = cv2.warpAffine(restored.crop, back, size, flags=cv2.INTER_LINEAR)
+    mixed = rgb * (1 - mask) + face.astype(np.float32) * mask
+    return np.rint(mixed).astype(np.uint8)
