@@ -59,8 +59,9 @@ def parser() -> CommandParser:
     _describe_try(
         actions.add_parser(
             "try",
-            help="look at what a detector or landmark network of yours sees in a photo",
-            description="Find faces or landmarks in a photo with a network of yours, and draw what it sees.",
+            help="look at what a network of yours makes of a photo",
+            description="Find faces or landmarks in a photo with a network of yours and draw them, or\n"
+            "restore its faces.",
             example="livefusion models try scrfd_2.5g photo.jpg -o seen.png",
         )
     )

@@ -1,4 +1,4 @@
-"""``livefusion models try``: what a detector or landmark network of one's own sees in a photo."""
+"""``livefusion models try``: what a network of one's own sees in a photo, or makes of its faces."""
 
 import argparse
 from pathlib import Path
@@ -27,9 +27,13 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
     model = find_model(arguments.name)
     photo = load_photo(arguments.photo)
-    seen = _look(model, photo)
+    if model.role is Role.ENHANCER:
+        seen, picture = _restore(model, photo)
+    else:
+        seen = _look(model, photo)
+        picture = _drawn(photo, seen)
     if arguments.out is not None:
-        _draw(photo, seen, arguments.out)
+        _save(picture, arguments.out)
     if arguments.json is not None:
         write_json(arguments.json, _document(model, seen), console)
     else:
@@ -57,7 +61,7 @@ def _look(model: ModelFile, photo: Photo) -> list[Seen]:
         faces = PhotoFaces.from_registry().find(photo)
         return [(face.box, face.score, network.find(photo, face.box)) for face in faces]
     raise SettingsError(
-        f"{model.name} is for {model.role}, and only detectors and landmark networks are tried on a photo",
+        f"{model.name} is for {model.role}: only detectors, landmarks and enhancers are tried on a photo",
         f"see a swap network at work with `livefusion demo --engine {model.name}`",
     )
 
@@ -66,7 +70,20 @@ def _points(keypoints: npt.NDArray[np.float32] | None) -> npt.NDArray[np.floatin
     return np.empty((0, 2)) if keypoints is None else keypoints
 
 
-def _draw(photo: Photo, seen: list[Seen], out: Path) -> None:
+def _restore(model: ModelFile, photo: Photo) -> tuple[list[Seen], Photo]:
+    """The faces, and the photo with each of them restored."""
+    from livefusion.faces.photo import PhotoFaces
+    from livefusion.swap.neural.restore import Restorer, put_back
+
+    network, restored = Restorer(model), photo
+    faces = [face for face in PhotoFaces.from_registry().find(photo) if face.landmarks is not None]
+    for face in faces:
+        assert face.landmarks is not None
+        restored = put_back(restored, network.restore(photo, face.landmarks))
+    return [(face.box, face.score, np.empty((0, 2))) for face in faces], restored
+
+
+def _drawn(photo: Photo, seen: list[Seen]) -> Photo:
     import cv2
 
     canvas, thick = photo.copy(), max(1, photo.shape[1] // 400)
@@ -75,7 +92,13 @@ def _draw(photo: Photo, seen: list[Seen], out: Path) -> None:
         cv2.rectangle(canvas, tuple(corners[:2]), tuple(corners[2:]), _BOX, thick)
         for x, y in np.rint(points).astype(int).tolist():
             cv2.circle(canvas, (x, y), thick, _POINT, -1)
-    _, content = cv2.imencode(".png", cv2.cvtColor(canvas, cv2.COLOR_RGB2BGR))
+    return canvas
+
+
+def _save(picture: Photo, out: Path) -> None:
+    import cv2
+
+    _, content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
     try:
         out.write_bytes(content.tobytes())
     except OSError as error:

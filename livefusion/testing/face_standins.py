@@ -127,6 +127,27 @@ def landmarks_standin(path: Path, family: str) -> Path:
     return made.save(path, ("input", [1, 3, side, side]), _landmark_outputs(made, family, points, side))
 
 
+MIX = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.0]])
+"""What a restorer makes of red, green and blue in −1..1."""
+
+
+def restorer_standin(path: Path, side: int = 512, *, codeformer: bool = False) -> Path:
+    """A network that gives ``MIX`` of the picture it is given; CodeFormer adds its weight, a double."""
+    made = _Builder()
+    mixed = made.linear("input", MIX, np.zeros(3))
+    image: tuple[str, Shape] = ("input", [1, 3, side, side])
+    if not codeformer:
+        made.node("Identity", mixed, to="output")
+        return made.save(path, image, [("output", [1, 3, side, side])])
+    made.nodes.append(helper.make_node("Cast", ["weight"], ["w"], to=TensorProto.FLOAT))
+    made.node("Add", mixed, "w", to="output")
+    saved = made.save(path, image, [("output", [1, 3, side, side])])
+    model = onnx.load(str(saved))
+    model.graph.input.append(helper.make_tensor_value_info("weight", TensorProto.DOUBLE, [1]))
+    onnx.save(model, str(saved))
+    return saved
+
+
 def landmark_offsets(family: str) -> npt.NDArray[np.float32]:
     """(n, 2) in pixels of the crop: where each point lies of the middle, if blue is full."""
     count = {"2dfan4": 68, "2d106": 106, "1k3d68": 68, "pipnet_98": 98}[family]

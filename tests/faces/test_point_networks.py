@@ -75,4 +75,4 @@ def test_try_draws_what_a_network_sees(tmp_path: Path, capsys: pytest.CaptureFix
 def test_try_says_what_it_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     swap = graph_file(tmp_path / "x.onnx", {"a": picture(512), "b": [1, 512]}, {"c": picture(512)})
     assert main(["models", "try", str(swap), str(PHOTO)]) == 2
-    assert "only detectors and landmark networks" in capsys.readouterr().err
+    assert "only detectors, landmarks and enhancers" in capsys.readouterr().err
