@@ -16,6 +16,7 @@ from livefusion.cli.probe.finding import Finding, State
 from livefusion.cli.probe.models import find_models
 from livefusion.cli.probe.nvcodec import find_nvcodec
 from livefusion.cli.probe.packages import find_packages
+from livefusion.cli.probe.streams import find_streams
 from livefusion.cli.probe.system import find_system
 from livefusion.cli.probe.virtual_camera import find_virtual_camera
 from livefusion.core.errors import MachineError
@@ -31,6 +32,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("models", find_models),
     ("cameras", find_cameras),
     ("virtual camera", find_virtual_camera),
+    ("streams", find_streams),
     ("CUDA", find_cuda),
     ("NVDEC and NVENC", find_nvcodec),
 )

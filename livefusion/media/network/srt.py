@@ -7,6 +7,9 @@ import subprocess
 import threading
 from contextlib import suppress
 
+import av
+from av.error import FFmpegError, ProtocolNotFoundError
+
 from livefusion.core.errors import DriverError, InputError, OutputError, RequestError
 from livefusion.media.network.address import StreamAddress
 from livefusion.media.network.connection import Connection
@@ -14,9 +17,21 @@ from livefusion.media.network.connection import Connection
 _log = logging.getLogger(__name__)
 
 PROGRAM = "srt-live-transmit"
+_NOWHERE = "srt://127.0.0.1:1?timeout=1000"
 _PACKET = 1316
 """Bytes of seven packets of MPEG-TS: what SRT and UDP carry at once."""
 _END_SECONDS = 2.0
+
+
+def ffmpeg_has_srt() -> bool:
+    """Whether PyAV's FFmpeg knows srt:// itself. Its list of formats has an ``srt``, which is of subtitles."""
+    try:
+        av.open(_NOWHERE, format="mpegts", timeout=0.1).close()
+    except ProtocolNotFoundError:
+        return False
+    except (FFmpegError, OSError):
+        return True
+    return True
 
 
 class SrtBridge:
