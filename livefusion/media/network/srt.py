@@ -24,7 +24,7 @@ _END_SECONDS = 2.0
 
 
 def ffmpeg_has_srt() -> bool:
-    """Whether PyAV's FFmpeg knows srt:// itself. Its list of formats has an ``srt``, which is of subtitles."""
+    """Whether PyAV's FFmpeg knows srt:// itself; the ``srt`` in its list of formats is of subtitles."""
     try:
         av.open(_NOWHERE, format="mpegts", timeout=0.1).close()
     except ProtocolNotFoundError:
