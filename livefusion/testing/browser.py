@@ -10,9 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from livefusion.core.errors import MachineError
 from livefusion.core.geometry import Size
 from livefusion.media.webrtc.loop import LoopThread
+from livefusion.testing.webrtc import burn_number
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 """What Chromium is called on various systems."""
@@ -32,6 +35,20 @@ _START_SECONDS, _CALL_SECONDS = 30.0, 60.0
 def find_chromium() -> str | None:
     """The path of a Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def write_numbered_camera(path: Path, size: Size, pictures: int = 90) -> Path:
+    """A camera's file (Y4M, 30 fps) of numbered pictures without a face: soft stripes that move."""
+    columns = np.arange(size.width)
+    chroma = np.full((size.height // 2, size.width // 2), 128, np.uint8).tobytes()
+    with path.open("wb") as file:
+        file.write(f"YUV4MPEG2 W{size.width} H{size.height} F30:1 Ip A1:1 C420jpeg\n".encode())
+        for number in range(pictures):
+            row = 120 + 60 * np.sin((columns + 4 * number) / 40)
+            luma = np.tile(row.astype(np.uint8), (size.height, 1))
+            burn_number(luma, number)
+            file.write(b"FRAME\n" + luma.tobytes() + chroma * 2)
+    return path
 
 
 class Browser:

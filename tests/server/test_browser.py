@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra webrtc")
@@ -16,8 +15,7 @@ from livefusion.core.settings import Settings, WebSettings
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.server.door import Door, open_door
-from livefusion.testing.browser import Browser, find_chromium
-from livefusion.testing.webrtc import burn_number
+from livefusion.testing.browser import Browser, find_chromium, write_numbered_camera
 
 pytestmark = [
     pytest.mark.net,
@@ -38,18 +36,7 @@ SCRIPT = Path(livefusion.testing.__file__).with_name("round_trip.js")
 
 @pytest.fixture(scope="module")
 def camera(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A camera's file of numbered pictures without a face: soft stripes that move."""
-    path = tmp_path_factory.mktemp("camera") / "camera.y4m"
-    columns = np.arange(SIZE.width)
-    chroma = np.full((SIZE.height // 2, SIZE.width // 2), 128, np.uint8).tobytes()
-    with path.open("wb") as file:
-        file.write(f"YUV4MPEG2 W{SIZE.width} H{SIZE.height} F30:1 Ip A1:1 C420jpeg\n".encode())
-        for number in range(90):
-            row = 120 + 60 * np.sin((columns + 4 * number) / 40)
-            luma = np.tile(row.astype(np.uint8), (SIZE.height, 1))
-            burn_number(luma, number)
-            file.write(b"FRAME\n" + luma.tobytes() + chroma * 2)
-    return path
+    return write_numbered_camera(tmp_path_factory.mktemp("camera") / "camera.y4m", SIZE)
 
 
 @pytest.fixture
