@@ -11,13 +11,19 @@ from livefusion.faces.detector_format import DetectorFormat
 from livefusion.faces.scrfd import CHANNELS, STRIDES, scrfd
 from livefusion.faces.yoloface import OUTPUT, yolo_face
 from livefusion.faces.yunet import LANDSCAPE, MULTIPLE, PORTRAIT, YUNET, YuNetDecoder
-from livefusion.inference.catalog import ModelFile
+from livefusion.inference.catalog import ModelFile, find_model
 from livefusion.inference.classify import Role
 from livefusion.inference.registry import ModelEntry, TensorSpec
 from livefusion.inference.renamed import Renamed
 from livefusion.inference.session import Session
 
 FAMILIES: Final = ("yunet", "scrfd", "yolo_face")
+
+
+def check_detector(chosen: str) -> None:
+    """Raise what is wrong with the detector that a setting names, before anything is started."""
+    if chosen:
+        detector_format(find_model(chosen))
 
 
 def detector_format(model: ModelFile) -> tuple[DetectorFormat, Mapping[str, str]]:

@@ -13,6 +13,7 @@ from livefusion.core.settings import FaceSettings
 from livefusion.devices.device import Device
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
 from livefusion.faces.build import Networks, build_analyse_stage
+from livefusion.faces.detectors import check_detector
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.pipeline.engines import EngineChoice
@@ -55,6 +56,7 @@ class Stages:
         self._ladder = ladder
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
+        check_detector(faces.detector)
         self._networks: Networks | None = None
         self._occluder: Networks | None = None
         self._known: tuple[FaceTrack, ...] = ()
