@@ -105,6 +105,7 @@ class Pipeline:
         Raises what is wrong with the input, the identity or the outputs.
         """
         settings = self._settings
+        self._engine.check()
         # The first operator brings numba along, for a second: begin while the input and the face are read.
         run_beside(partial(self._recovery.device.prepare, LETTERBOX_NV12))
         # On a GPU, what its video engines can do is asked in child processes, for a second or two.

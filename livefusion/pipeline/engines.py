@@ -1,6 +1,6 @@
 """Which engine draws the faces: the one that ships, or a network that the user brings."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +10,10 @@ from livefusion.inference.catalog import SUFFIXES, ModelFile, UserModels, find_m
 from livefusion.inference.known import known_models
 from livefusion.swap.engine import SwapEngine
 from livefusion.swap.mesh.engine import MeshEngine
-from livefusion.swap.neural.engine import NeuralEngine
+from livefusion.swap.neural.engine import NeuralEngine, require_helpers
+from livefusion.swap.neural.standby import StandbyEngine
 
 ENGINES: Final = ("auto", "mesh")
-
-MakeEngine = Callable[[Device], SwapEngine]
 
 
 class EngineChoice:
@@ -44,9 +43,17 @@ class EngineChoice:
             self._model = find_model(self._engine, family=self._family)
         return self._model
 
-    def make(self, device: Device) -> SwapEngine:
-        """The engine, on a device. ``ModelError`` and ``DeviceError`` if the network cannot be used there."""
-        return NeuralEngine(device, self.find()) if self.is_neural else MeshEngine(device)
+    def check(self) -> None:
+        """See that what the network needs is here, before anything is opened: ``ModelError`` if not."""
+        if self.is_neural:
+            require_helpers(self.find())
+
+    def make(self, device: Device, *, live: bool = False) -> SwapEngine:
+        """The engine, on a device; ``live``, a network is loaded while the mesh engine is at work."""
+        mesh = MeshEngine(device)
+        if not self.is_neural:
+            return mesh
+        return StandbyEngine(mesh, partial(NeuralEngine, device, self.find(), mesh=mesh), live=live)
 
 
 def _could_be_a_model(engine: str) -> bool:

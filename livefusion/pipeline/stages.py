@@ -54,6 +54,7 @@ class Stages:
         self._current_plan = current_plan
         self._choice = engine or EngineChoice("mesh")
         self._ladder = ladder
+        self._patient = patient
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
         check_detector(faces.detector)
@@ -131,7 +132,7 @@ class Stages:
         if self._drawing is not None:
             self._drawing = self._occluder = None
             self._recovery.free(footing.device)
-        engine = self._choice.make(footing.device)
+        engine = self._choice.make(footing.device, live=not self._patient)
         occlusion = self._make_occlusion(footing)
         stage = RenderStage(
             footing.device,

@@ -3,9 +3,11 @@
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from livefusion.core.alignment import five_points, similarity_onto
 from livefusion.core.errors import GraphError
@@ -26,7 +28,8 @@ from livefusion.swap.mesh.engine import MOST_IDENTITIES, MOST_TRACKS, MeshEngine
 from livefusion.swap.neural.family import recipe_for
 from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
-from livefusion.swap.neural.source import FindModel, SourceReader
+from livefusion.swap.neural.selftest import fixed_inputs, judge
+from livefusion.swap.neural.source import FindModel, SourceReader, find_route
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,7 @@ class NeuralEngine:
         self._device = device
         self._model = model
         self._mesh = mesh or MeshEngine(device)
+        self._own_mesh = mesh is None
         self.contract = read_contract(model.path, Family(model.family))
         self.recipe = recipe_for(self.contract)
         self._source = SourceReader(self.recipe, model.name, find)
@@ -104,11 +108,24 @@ class NeuralEngine:
                 self._prepared.popitem(last=False)
 
     def warm_up(self) -> None:
-        """Run everything once."""
-        self._mesh.warm_up()
-        stream = self._device.stream("warm-up")
+        """Run everything once, and see that pictures come out; a mesh engine that was given may be at work.
+
+        ``ModelError`` if the network gives none here, or another one than on the CPU.
+        """
+        if self._own_mesh:
+            self._mesh.warm_up()
         self._device.prepare(PATCH_OF_CROP)
-        self._network.warm_up(stream)
+        inputs = fixed_inputs(self.contract, self.recipe)
+        answer = self._network.try_out(inputs, self._device.stream("warm-up"))
+        self._told = None
+        judge(self.name, self.recipe, answer, self._on_cpu(inputs))
+
+    def _on_cpu(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.floating] | None:
+        """What the network gives on the CPU; None if that is where it runs."""
+        if self.session.device_name == "cpu":
+            return None
+        outputs = Session(self._model.entry).run(inputs)
+        return np.array(outputs[self.contract.picture])
 
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
@@ -235,6 +252,13 @@ class _Verdict:
                 after = "it is asked no more" if self.given_up() else "the mesh engine's face is shown"
                 _log.warning("%s gave something that is no picture; %s", self._name, after)
         return is_bad
+
+
+def require_helpers(model: ModelFile, find: FindModel = find_of_family) -> None:
+    """``ModelError`` if a network, or one by which it is told whose face to make, is not here."""
+    recipe = recipe_for(read_contract(model.path, Family(model.family)))
+    if recipe.latent is not None:
+        find_route(recipe.routes, model.name, find)
 
 
 def region_of(landmarks: Landmarks, frame: Frame) -> Region:

@@ -1,5 +1,6 @@
 """A swap network on a device: fed with crops of frames, told whose face to make, read as crops again."""
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -100,15 +101,21 @@ class SwapNetwork:
                 limit = self._network.kept(name).reshape(self.crop.shape[:2])
                 self._device.launch(LIMIT_ALPHA, {"limit": limit, "crop": self.crop, "bad": self.bad}, stream)
 
-    def warm_up(self, stream: Stream) -> None:
-        """Run once on nothing, and load what the first frame would have to wait for."""
+    def try_out(
+        self, inputs: Mapping[str, npt.NDArray[np.generic]], stream: Stream
+    ) -> npt.NDArray[np.floating]:
+        """Run on inputs of the host, by name, and wait for the picture; also compiles and warms up."""
         self._device.prepare(NV12_WARP_NORM, CROP_OF_TENSOR, LIMIT_ALPHA)
-        image = self._network.image
-        self._device.copy(image, np.zeros(image.shape, image.dtype), stream)
-        for array in self._network.beside.values():
-            self._device.copy(array, np.zeros(array.shape, array.dtype), stream)
+        arrays = {self._contract.image.name: self._network.image}
+        arrays |= {name: array[0] for name, array in self._network.beside.items()}
+        for name, array in arrays.items():
+            self._device.copy(array, inputs[name].reshape(array.shape), stream)
         self._network.launch(stream)
+        picture = self._network.kept(self._contract.picture)
+        answer = self._device.pinned(picture.shape, picture.dtype)
+        self._device.copy(answer, picture, stream)
         stream.synchronize()
+        return answer
 
 
 def _image_shape(recipe: Recipe) -> tuple[int, ...]:

@@ -115,22 +115,28 @@ def picture_tensor(view: View, name: str, side: int, mean: Three, deviation: Thr
     return np.ascontiguousarray(values.transpose(2, 0, 1)[None], np.float32)
 
 
-def _load_chain(routes: Sequence[Route], model: str, find: FindModel) -> _Chain:
-    """The first route whose networks are all here."""
+def find_route(routes: Sequence[Route], model: str, find: FindModel) -> tuple[Route, list[ModelFile]]:
+    """The first route whose networks are all here, and their files; ``ModelError`` names what is missing."""
     wanted = []
     for route in routes:
         names = [name for name in (route.recogniser, route.converter) if name]
         found = [find(name) for name in names]
         files = [one for one in found if one is not None]
         if len(files) == len(names):
-            _log.debug("%s is told whose face it makes by %s", model, " and ".join(names))
-            sessions = [Session(one.entry) for one in files]
-            return _Chain(route.recogniser, sessions[0], sessions[1] if len(sessions) > 1 else None)
-        wanted.append(" with ".join(name for name, one in zip(names, found, strict=True) if one is None))
+            return route, files
+        missing = (name for name, one in zip(names, found, strict=True) if one is None)
+        wanted.append(" with ".join(missing))
     raise ModelError(
-        f"{model} needs a network that recognises faces, and there is none of the kind {either(wanted)}",
-        "`livefusion models add FILE` or `livefusion models list --known`",
+        f"{model} is told whose face to make by a network of the kind {either(wanted)}, and there is none",
+        "add one with `livefusion models add FILE --family KIND`; `livefusion models list` knows where",
     )
+
+
+def _load_chain(routes: Sequence[Route], model: str, find: FindModel) -> _Chain:
+    route, files = find_route(routes, model, find)
+    _log.debug("%s is told whose face it makes by %s", model, " and ".join(one.name for one in files))
+    sessions = [Session(one.entry) for one in files]
+    return _Chain(route.recogniser, sessions[0], sessions[1] if route.converter else None)
 
 
 def _only_output(session: Session, values: Floats) -> Floats:
