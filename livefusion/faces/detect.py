@@ -1,6 +1,7 @@
 """A detector on live frames: the picture is shrunk on the frame's path, the network runs beside it."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.errors import DeviceError
 from livefusion.core.face import FaceObservation
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Size
@@ -161,6 +163,7 @@ class LiveDetector:
         network.launch(self._beside)
         self._beside.record().synchronize()
         outputs = {name: network.output(name) for name in self._form.outputs(size)}
+        _require_sense(outputs, self._form.name)
         return self._decoders[size](outputs, to_frame, score)
 
     def _look_turned(self, job: DetectionJob, quarter_turns: int) -> list[FaceObservation]:
@@ -170,6 +173,17 @@ class LiveDetector:
         self._device.run(work, self._beside, reads=(source,), writes=(target,), name="turn")
         to_frame = job.to_frame.after(unturn(job.size, quarter_turns))
         return self._look(self._turned[lying], lying, to_frame, job.score)
+
+
+def _require_sense(outputs: Mapping[str, npt.NDArray[Any]], name: str) -> None:
+    """``DeviceError`` if a network gave nothing but zeros, or what is no number: 15 µs.
+
+    No picture gives that, but a device that fails does, and then "no face" would let every face pass.
+    """
+    total = sum(float(np.abs(output).sum(dtype=np.float64)) for output in outputs.values())
+    if not math.isfinite(total) or not total:
+        what = "zeros" if total == 0 else "what is no number"
+        raise DeviceError(f"the network {name} gave {what}", "use --device cpu")
 
 
 def unturn(size: Size, quarter_turns: int) -> Affine:

@@ -8,6 +8,7 @@ import pytest
 from apart import ApartDevice
 
 from livefusion.core.color import ColorInfo
+from livefusion.core.errors import DeviceError
 from livefusion.core.face import FaceObservation
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Box, Size
@@ -18,7 +19,7 @@ from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
 from livefusion.faces.build import Networks
 from livefusion.faces.cut import EVERY
-from livefusion.faces.detect import LiveDetector, _is_shell
+from livefusion.faces.detect import LiveDetector, _is_shell, _require_sense
 from livefusion.media.sources.performer import PerformerSource
 from livefusion.ops.fit import letterbox_size
 from livefusion.runtime.stage import StageContext
@@ -89,3 +90,11 @@ def test_a_near_performer_with_much_hair_is_one_face() -> None:
     seen = detector.find(detector.shrink(frame, detector.slots[0], (), 0.6))
     source.close()
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("given", [0.0, float("nan"), float("inf")])
+def test_a_network_that_gives_no_sense_sees_no_empty_room(given: float) -> None:
+    outputs = {"cls_8": np.full((1, 960, 1), given, np.float32), "kps_8": np.zeros((1, 960, 10), np.float32)}
+    with pytest.raises(DeviceError, match="the network yunet gave"):
+        _require_sense(outputs, "yunet")
+    _require_sense(outputs | {"cls_8": np.full((1, 960, 1), 0.01, np.float16)}, "yunet")
