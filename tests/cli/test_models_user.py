@@ -7,6 +7,7 @@ from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
@@ -74,6 +75,21 @@ def test_a_file_is_added_under_a_name_and_found_by_it(
     session = Session(model.entry)
     assert session.run(session.empty_inputs())["output"].shape == (1, 3, 128, 128)
     assert sorted(path.name for path in folder.iterdir()) == ["my_swap.json", "my_swap.onnx"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", ["inswapper_128_fp16.onnx", "inswapper_128.onnx"])
+def test_the_precision_is_that_of_the_weights_whatever_the_name_says(
+    tmp_path: Path, dtype: str, name: str
+) -> None:
+    path = graph_file(
+        tmp_path / name,
+        {"target": picture(128), "source": LATENT},
+        {"output": picture(128)},
+        weights={"conv": np.ones((64, 3, 7, 7), dtype), "scale": np.ones(3, np.float32)},
+        loose={"emap": EMAP.astype(dtype)},
+    )
+    assert find_model(str(path)).precision == {"float32": "fp32", "float16": "fp16"}[dtype]
 
 
 def test_a_file_is_used_by_its_path_without_being_added(swapper: Path, folder: Path) -> None:

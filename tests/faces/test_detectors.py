@@ -9,20 +9,25 @@ import pytest
 
 pytest.importorskip("onnx")
 
+from apart import ApartDevice
+
 from livefusion.core.color import ColorInfo
 from livefusion.core.errors import ModelError
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Box, Size
+from livefusion.core.settings import FaceSettings, Settings
 from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.device import Device
 from livefusion.devices.pool import FramePool
 from livefusion.faces.build import Networks
 from livefusion.faces.detect import LiveDetector
-from livefusion.faces.detectors import detector_format
+from livefusion.faces.detectors import check_detector, detector_format
 from livefusion.inference.catalog import inspect
 from livefusion.inference.registry import ModelRegistry
 from livefusion.ops.fit import letterbox_affine
 from livefusion.ops.reference.convert import rgb_to_nv12
+from livefusion.pipeline.assemble import Pipeline
 from livefusion.testing.face_standins import POINTS, STRIDES, scrfd_standin, yolo_face_standin
 from livefusion.testing.onnx_files import graph_file, picture
 
@@ -33,7 +38,7 @@ RED, GREEN, BLUE = 230, 20, 128
 SCORE = (RED - GREEN) / 255
 
 
-def marked(device: CpuDevice, cell: tuple[int, int], stride: int, network: Size) -> Frame:
+def marked(device: Device, cell: tuple[int, int], stride: int, network: Size) -> Frame:
     """A frame in which one cell of a detector's map, at a stride, is red, and a pixel of its round it."""
     back = letterbox_affine(SIZE, network).inverse()
     column, row = cell
@@ -91,6 +96,33 @@ def test_a_marker_is_found_where_it_is_with_its_score_size_and_points(
     np.testing.assert_allclose(face.keypoints, back(at + POINTS * stride), atol=0.51 * pixel)
     thumbnail = detector.thumbnail(job, SIZE)
     assert np.median(thumbnail) == pytest.approx(128, abs=2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_device_with_memory_of_its_own_sees_the_same(tmp_path: Path, seed: int) -> None:
+    """In whatever order its streams run."""
+    device, here = ApartDevice(seed, host_orders=False), CpuDevice()
+    path = scrfd_standin(tmp_path / "x.onnx")
+    found = []
+    for one in (here, device):
+        session, form = Networks(here).detector(str(path))
+        detector = LiveDetector(one, session, form=form)
+        job = detector.shrink(marked(one, (4, 2), 16, form.landscape), detector.slots[0], (), 0.6)
+        found.append((detector.find(job), np.array(detector.thumbnail(job, SIZE))))
+    (seen, grey), (seen_apart, grey_apart) = found
+    assert [face.box for face in seen] == [face.box for face in seen_apart]
+    np.testing.assert_allclose(grey, grey_apart, atol=1e-3)
+    device.assert_no_races()
+
+
+def test_what_cannot_be_used_is_said_before_anything_starts(tmp_path: Path) -> None:
+    check_detector("")
+    check_detector(str(yolo_face_standin(tmp_path / "x.onnx")))
+    pipeline = Pipeline(
+        Settings(input="performer:", output=("null:",), faces=FaceSettings(detector="none.onnx"))
+    )
+    with pytest.raises(ModelError, match="cannot be read"):
+        pipeline.start()
 
 
 @pytest.mark.parametrize(
