@@ -96,6 +96,8 @@ def _watermark(found: Verification) -> str:
     if not mark.detected:
         return f"not found ({score})"
     text = f"found in {mark.windows_detected} of {mark.windows} windows ({score})"
+    if mark.searched:
+        text = f"found in a picture that was cropped or put into another ({score})"
     if mark.alignment is not None and mark.alignment.mirrored:
         text += ", mirrored"
     if mark.payload is not None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from livefusion.provenance.detector import Finding, ReliefLog, detect
 from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.label import AIGC, SOURCE_TYPE, SOURCE_TYPE_URI
 from livefusion.provenance.manifest import UNSUPPORTED, ManifestState, manifest_state
+from livefusion.provenance.search import SEARCH_LIMIT, FieldLog, search
 from livefusion.provenance.watermark import WatermarkKey
 from livefusion.provenance.xmp import read_xmp
 
@@ -63,6 +64,7 @@ class Verification:
                 "payload": payload,
                 "windows": {"total": found.windows, "detected": found.windows_detected},
                 "mirrored": bool(found.alignment and found.alignment.mirrored),
+                "cropped": found.searched,
                 "key": found.key_known,
             },
             "c2pa": asdict(self.manifest),
@@ -113,17 +115,18 @@ def verify(
     keys = operator_keys() if keys is None else keys
     inspection = Inspection.open(target)
     try:
-        log = ReliefLog(inspection.size)
+        log, fields = ReliefLog(inspection.size), FieldLog(inspection.size)
         count, last = 0, 0.0
         for luma, last in inspection.pictures(seconds):
             log.add(luma, last)
+            fields.add(luma, last)
             count += 1
             tell(last)
         is_file = path.is_file()
         xmp = read_xmp(path) if is_file else None
         return Verification(
             target,
-            detect(log, tuple(key.secret for key in keys)),
+            _find(log, fields, tuple(key.secret for key in keys)),
             manifest_state(path) if is_file else ManifestState(UNSUPPORTED),
             tuple(dict(notice) for notice in inspection.notices),
             inspection.key_frames,
@@ -135,6 +138,22 @@ def verify(
         )
     finally:
         inspection.close()
+
+
+def _find(log: ReliefLog, fields: FieldLog, secrets: tuple[bytes, ...]) -> Finding:
+    """Look where the mark was put, and if it is not there, everywhere."""
+    found = detect(log, secrets)
+    sighting = None if found.detected else search(fields.fields, secrets)
+    if sighting is None:
+        return found
+    return replace(
+        found,
+        detected=True,
+        score=sighting.score,
+        limit=SEARCH_LIMIT,
+        payload=sighting.payload,
+        searched=True,
+    )
 
 
 def operator_keys() -> tuple[WatermarkKey, ...]:

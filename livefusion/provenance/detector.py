@@ -78,7 +78,8 @@ class Alignment:
 class Finding:
     """What was found: the best ``score`` (z), what it had to exceed, and how many windows did so alone.
 
-    ``payload`` is what the operator's key reads; None without the key, or if it does not check.
+    ``payload`` is what the operator's key reads; None without the key, or if it does not check. ``searched``
+    says that it was found only by ``search``: the picture was cropped, or put into another one.
     """
 
     detected: bool
@@ -89,6 +90,7 @@ class Finding:
     alignment: Alignment | None
     payload: Payload | None = None
     key_known: bool = False
+    searched: bool = False
 
 
 @dataclass(eq=False)

@@ -26,6 +26,7 @@ SCENARIOS = {
     "engine": "a swap network alone and all that is around it (only when named; --engine MODEL)",
     "families": "every family of swap networks against a known function (only when named; needs onnx)",
     "render": "processor time of swap and blend for a frame, with a small and a large face",
+    "marks": "processor time of badge, watermark and notice for a frame",
     "runtime": "cost of the threads, and delay under overload",
     "startup": "time to the first swapped picture",
     "truth": "accuracy against a performer whose landmarks are known",
