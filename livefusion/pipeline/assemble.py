@@ -95,7 +95,8 @@ class Pipeline:
         self._stages: Stages | None = None
         self._outputs: dict[str, Output] = {}
         self._format: InputFormat | None = None
-        self._plans = PlanHolder(self.panic, self._slates)
+        self.plans = PlanHolder(self.panic, self._slates)
+        """What is made of the faces; each change counts from the next frame on."""
         self._conduct = Conduct(settings, self._library.store, self._clock, self._parts.trail, self.panic)
         self._ladder: DeadlineLadder | None = None
 
@@ -122,9 +123,9 @@ class Pipeline:
         self._format = source.probe()
         face = smoothed(identity.result(), settings.swap.smoothness)
         mark = self._parts.mark()
-        self._plans.begin(RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark))
+        self.plans.begin(RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark))
         self._conduct.begin(self._recovery.device.name, ends.outputs if ends else ())
-        self._plans.allow(face, self._conduct.use(face, self._plans.allow))
+        self.plans.allow(face, self._conduct.use(face, self.plans.allow))
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
         if interval is not None:  # late is what comes to its face when the next picture is taken already
@@ -133,7 +134,7 @@ class Pipeline:
             self._recovery,
             self._slates,
             settings.faces,
-            self._plans.current,
+            self.plans.current,
             self._engine,
             patient=not live,
             ladder=self._ladder,
@@ -174,11 +175,11 @@ class Pipeline:
             loaded = self._library.load(source, consent, preview=preview)
             identity = smoothed(loaded, self._settings.swap.smoothness)
             self._stages.prepare(identity)
-            permit = self._conduct.use(identity, self._plans.allow)
+            permit = self._conduct.use(identity, self.plans.allow)
         except LiveFusionError as error:
             self._conduct.refused(error)
             raise
-        self._plans.switch(identity, swap_settings(identity, self._settings.swap), permit)
+        self.plans.switch(identity, swap_settings(identity, self._settings.swap), permit)
 
     def progress(self) -> Progress:
         """Figures for a live line."""
@@ -199,7 +200,7 @@ class Pipeline:
     def report(self) -> dict[str, Any]:
         """The run so far, or as it ended, as ``livefusion.report/1``."""
         self._usage.sample()
-        plan = self._plans.known
+        plan = self.plans.known
         return build_report(
             Facts(
                 settings=self._settings,

@@ -75,6 +75,11 @@ class FaultBoard:
             self._armed.pop(work, None)
             return self._noted[work] > 0
 
+    def disarm_all(self) -> None:
+        """Let everything work again."""
+        with self._lock:
+            self._armed.clear()
+
     def release(self) -> None:
         """Let all that hangs go on, and let nothing hang any more."""
         with self._lock:

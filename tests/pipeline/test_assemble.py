@@ -68,11 +68,11 @@ def test_a_switch_keeps_what_was_set_and_paint_has_its_own_defaults(clip: Path, 
     pipeline = Pipeline(settings)
     try:
         pipeline.start()
-        first = pipeline._plans.current()
+        first = pipeline.plans.current()
         pipeline.switch(str(paint))
-        painted = pipeline._plans.current()
+        painted = pipeline.plans.current()
         pipeline.switch(first.identity.id)
-        again = pipeline._plans.current()
+        again = pipeline.plans.current()
         pipeline.wait(60)
     finally:
         pipeline.stop()

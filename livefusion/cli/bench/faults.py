@@ -2,10 +2,13 @@
 
 import gc
 import random
+from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
 
+from livefusion.cli.bench.fault_tally import NAME, FaultTally
 from livefusion.cli.bench.figure import Figure
 from livefusion.cli.bench.options import BenchOptions
 from livefusion.cli.bench.sheet import write_sheet
@@ -17,46 +20,74 @@ from livefusion.testing.injections import Reels
 from livefusion.testing.judge import Sample
 from livefusion.testing.likeness import Likeness
 from livefusion.testing.panic_run import run_panics
+from livefusion.testing.storm import run_storm
 
-PER_RUN = 25
+PER_RUN, PER_STORM = 25, 200
+MOST_ONE_BY_ONE = 500
+"""Faults that the graph gets over before the next one: 0.4 s each, of which the rest would take hours."""
 PANICS, PANIC_FPS = 24, 30
 PANIC_BAR_MS = 1000 / PANIC_FPS + 5
+_FRAGILE_EVERY = 5
 _MOST_RUNS = 3
 """So many times the runs that would do if every injection struck."""
 
 
 def measure(options: BenchOptions) -> list[Figure]:
-    """Inject ``options.faults`` faults into many short runs, then panic with hung stages."""
+    """Inject ``options.faults`` faults: some one by one, most in storms; then panic with hung stages.
+
+    With ``--keep DIR`` each run is noted there, and a measurement that was ended goes on where it was.
+    """
     options.note("faults: drawing the scenes")
     reels = Reels.draw(options.seed)
-    total = ChaosResult()
-    runs = 0
-    while total.struck.total() < options.faults and runs * PER_RUN < _MOST_RUNS * options.faults:
-        runs += 1
-        rng = random.Random(options.seed * 1_000 + runs)
-        result = run_chaos(reels, draw_script(rng, PER_RUN), options.seed * 1_000 + runs)
-        total.add(result)
-        gc.collect()  # a graph is full of cycles, and the networks of a hundred runs would not fit
-        options.note(f"faults: {total.struck.total()} of {options.faults}, raw faces {len(total.raw)}")
-        for exposure in result.raw[:3]:
-            options.note(f"raw face in picture {exposure.seq}, called {exposure.outcome}: {exposure.during}")
-        for trouble in result.unrecovered:
-            options.note(f"not swapped again within six seconds: {trouble}")
+    tally = FaultTally(options.folder / NAME if options.keep else None)
+    one_by_one = min(options.faults // 4 or options.faults, MOST_ONE_BY_ONE)
+    _run(options, tally, one_by_one, PER_RUN, partial(_one_by_one, reels))
+    _run(options, tally, options.faults, PER_STORM, partial(_storm, reels))
     options.note(f"faults: {PANICS} panics with a hung stage")
     panics = run_panics(reels, PANICS, options.seed, fps=PANIC_FPS)
     if options.keep:
-        _keep(options, total)
-    return _figures(total, panics, _likest(total.samples, reels.here.color))
+        _keep(options, tally.total)
+    return _figures(tally, panics, _likest(tally.total.samples, reels.here.color))
 
 
-def _figures(total: ChaosResult, panics: list[float], likest: float) -> list[Figure]:
+def _one_by_one(reels: Reels, faults: int, seed: int) -> ChaosResult:
+    return run_chaos(reels, draw_script(random.Random(seed), faults), seed)
+
+
+def _storm(reels: Reels, faults: int, seed: int) -> ChaosResult:
+    return run_storm(reels, faults, seed, fragile=seed % _FRAGILE_EVERY == 0)
+
+
+def _run(
+    options: BenchOptions, tally: FaultTally, until: int, per_run: int, run: Callable[[int, int], ChaosResult]
+) -> None:
+    """Runs of so many faults each, until there are so many in all."""
+    tried = 0
+    while tally.total.struck.total() < until and tried * per_run < _MOST_RUNS * until + per_run:
+        tried += 1
+        seed = options.seed * 100_000 + tried
+        name = f"{per_run} faults, seed {seed}"
+        if tally.has(name):
+            continue
+        result = run(min(per_run, until), seed)
+        tally.add(name, result)
+        gc.collect()  # a graph is full of cycles, and the networks of a hundred runs would not fit
+        options.note(f"faults: {tally.total.struck.total()} of {options.faults}, raw faces {tally.raw}")
+        for exposure in result.raw[:3]:
+            options.note(f"raw face in picture {exposure.seq}, called {exposure.outcome}: {exposure.during}")
+        for trouble in result.unrecovered:
+            options.note(f"not swapped again within twenty seconds: {trouble}")
+
+
+def _figures(tally: FaultTally, panics: list[float], likest: float) -> list[Figure]:
+    total = tally.total
     resumed = total.resumed_ms
     rows: list[tuple[str, float, str, str]] = [
         ("injections", total.struck.total(), "", ""),
         *((f"injections: {name}", count, "", "") for name, count in sorted(total.struck.items())),
         ("pictures judged", total.pictures, "", ""),
         *((f"pictures {outcome}", total.outcomes[outcome], "", "") for outcome in Outcome),
-        ("raw faces", len(total.raw), "", "= 0"),
+        ("raw faces", tally.raw, "", "= 0"),
         ("most skin untouched", 100 * total.largest_share, "%", ""),
         ("cosine to performer in samples, most", likest, "", "< 0.9"),
         ("order violations", total.out_of_order, "", "= 0"),
