@@ -73,7 +73,7 @@ class X264Encoder:
             ) from error
         self._fitter = Fitter(output.size)
         self._recolorer = Recolorer(output.color)
-        self._picture = _Picture(output)
+        self._picture = HostPicture(output)
         self._keyframes = KeyframeClock(self._keyframe_seconds)
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
@@ -134,8 +134,8 @@ class X264Encoder:
         return context
 
 
-class _Picture:
-    """One ``av.VideoFrame`` used again and again: x264 has copied it when ``encode`` returns."""
+class HostPicture:
+    """One ``av.VideoFrame`` used again and again: encoders have copied it when ``encode`` returns."""
 
     def __init__(self, output: OutputFormat) -> None:
         size = output.size

@@ -10,7 +10,8 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
-from livefusion.media.encode.encoder import Encoder
+from livefusion.media.encode.ffmpeg_nvenc import NAME as NVENC_BY_FFMPEG
+from livefusion.media.encode.ffmpeg_nvenc import FfmpegNvencEncoder
 from livefusion.media.encode.keyframes import KEYFRAME_SECONDS
 from livefusion.media.encode.sei import noted, notice_unit
 from livefusion.media.encode.x264 import X264Encoder
@@ -52,7 +53,9 @@ def decoder_for(
 
 
 class ChosenEncoder:
-    """NVENC for pictures of a GPU that has one, else x264; and x264 from where NVENC fails.
+    """NVENC for pictures of a GPU that has one, by FFmpeg where PyNvVideoCodec cannot, else x264.
+
+    Where NVENC fails later it is x264 from there.
 
     ``late`` is how many pictures NVENC may hold back: none for a live output, a few for a recording. What
     they were encoded to comes before the first packet of x264, unless it is lost with the GPU. ``ceiling`` is
@@ -76,7 +79,7 @@ class ChosenEncoder:
         self._keyframe_seconds = keyframe_seconds
         self._output: OutputFormat | None = None
         self._notice: bytes | None = None
-        self._encoder: Encoder = self._x264(device)
+        self._encoder: X264Encoder | NvencEncoder | FfmpegNvencEncoder = self._x264(device)
         self._rescued: Sequence[Any] = ()
         self._fallbacks: tuple[Fallback, ...] = ()
 
@@ -105,14 +108,15 @@ class ChosenEncoder:
             nvenc.open(output)
             self._encoder = nvenc
         except DeviceError as error:
-            self._fall_back(error.problem, output)
+            if not self._go_through_ffmpeg(error.problem, output):
+                self._fall_back(error.problem, output)
 
     def encode(self, frame: Frame, *, keyframe: bool = False) -> Sequence[Any]:
         """The packet of a frame."""
         try:
             return self._with_rescued(self._encoder.encode(frame, keyframe=keyframe))
         except (DeviceError, GraphError) as error:
-            if not isinstance(self._encoder, NvencEncoder) or self._output is None:
+            if isinstance(self._encoder, X264Encoder) or self._output is None:
                 raise
             self._leave(self._encoder, error.problem, self._output)
             return self._with_rescued(self._encoder.encode(frame, keyframe=True))
@@ -122,7 +126,7 @@ class ChosenEncoder:
         try:
             return self._with_rescued(self._encoder.flush())
         except (DeviceError, GraphError) as error:
-            if not isinstance(self._encoder, NvencEncoder) or self._output is None:
+            if isinstance(self._encoder, X264Encoder) or self._output is None:
                 raise
             self._leave(self._encoder, error.problem, self._output)
             return self._with_rescued(())
@@ -132,7 +136,7 @@ class ChosenEncoder:
         self._ceiling = ceiling
         if isinstance(self._encoder, X264Encoder):
             self._encoder.set_ceiling(ceiling)
-        elif isinstance(self._encoder, NvencEncoder) and self._output is not None:
+        elif self._output is not None:
             aim = self._aim(self._output)
             assert aim is not None
             self._encoder.set_bitrate(aim)
@@ -141,11 +145,29 @@ class ChosenEncoder:
         """Close whichever encoder it was."""
         self._encoder.close()
 
-    def _leave(self, nvenc: NvencEncoder, reason: str, output: OutputFormat) -> None:
+    def _go_through_ffmpeg(self, reason: str, output: OutputFormat) -> bool:
+        """The middle step: NVENC by FFmpeg, for a driver that is there where PyNvVideoCodec is not.
+
+        Engines that were handed in are those of a stand-in, and none of FFmpeg's.
+        """
+        if self._codecs is not None:
+            return False
+        try:
+            nvenc = FfmpegNvencEncoder(self._device, bitrate=self._aim(output))
+            nvenc.open(output)
+        except DeviceError as error:
+            _log.debug("%s", error.problem)
+            return False
+        _log.warning("encoding by FFmpeg's %s, from host memory: %s", NVENC_BY_FFMPEG, reason)
+        self._fallbacks = (Fallback("nvenc", NVENC_BY_FFMPEG, reason),)
+        self._encoder = nvenc
+        return True
+
+    def _leave(self, nvenc: NvencEncoder | FfmpegNvencEncoder, reason: str, output: OutputFormat) -> None:
         try:
             self._rescued = nvenc.flush()
         except (DeviceError, GraphError):
-            if nvenc.delay:
+            if isinstance(nvenc, NvencEncoder) and nvenc.delay:
                 reason = f"{reason}; {nvenc.delay} pictures that were inside it are lost"
         nvenc.close()
         self._fall_back(reason, output)
@@ -160,7 +182,7 @@ class ChosenEncoder:
 
     def _fall_back(self, reason: str, output: OutputFormat) -> None:
         _log.warning("encoding by x264 on the CPU: %s", reason)
-        self._fallbacks = (Fallback("nvenc", "x264", reason),)
+        self._fallbacks = (*self._fallbacks, Fallback("nvenc", "x264", reason))
         # Nothing is asked of the device, which may be lost: x264 fetches pictures from wherever they lie.
         self._encoder = self._x264(CpuDevice())
         self._encoder.open(output)
