@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from livefusion.core.errors import IdentityError, ProvenanceError
+from livefusion.core.home import user_home
 from livefusion.provenance.audit_record import AuditEvent, AuditRecord, digest_of
 from livefusion.provenance.file_lock import locked
 from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.private_files import OWNER_FILE, make_private_folder, write_private
-from livefusion.provenance.store import user_home
 
 LOG_FILE, HEAD_FILE, LOCK_FILE = "audit.jsonl", "head.json", "lock"
 ALIVE_SECONDS = 60.0

@@ -12,33 +12,24 @@ All of it can be read by its owner alone. Photos are not kept, only their sha256
 """
 
 import hashlib
-import os
 import re
 import shutil
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import platformdirs
-
 from livefusion.core.errors import IdentityError
+from livefusion.core.home import user_home
 from livefusion.core.words import did_you_mean
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.private_files import make_private_folder, write_private
 
-HOME_VARIABLE = "LIVEFUSION_HOME"
 CONSENT_FILE = "consent.json"
 FACES = "*.npz"
 LONGEST_NAME = 64
 _NAME = re.compile(r"[^\W_][\w-]*")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # Windows takes them for devices
-
-
-def user_home() -> Path:
-    """Where LiveFusion keeps what belongs to the user; ``LIVEFUSION_HOME`` overrides the system's place."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return Path(chosen) if chosen else platformdirs.user_data_path("livefusion", appauthor=False)
 
 
 class IdentityStore:

@@ -5,8 +5,8 @@ import secrets
 from pathlib import Path
 
 from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.home import user_home
 from livefusion.provenance.private_files import is_private, write_private, write_private_once
-from livefusion.provenance.store import user_home
 
 _log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.home import user_home
 from livefusion.provenance.private_files import is_private, write_private
-from livefusion.provenance.store import user_home
 
 _log = logging.getLogger(__name__)
 

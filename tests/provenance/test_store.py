@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from livefusion.core.errors import IdentityError
+from livefusion.core.home import user_home
 from livefusion.provenance.consent import ConsentRecord
-from livefusion.provenance.store import IdentityStore, user_home
+from livefusion.provenance.store import IdentityStore
 
 pytestmark = pytest.mark.unit
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from livefusion.cli.probe.finding import Finding, State
-from livefusion.provenance.store import user_home
+from livefusion.core.home import user_home
 
 ENOUGH_CORES = 2
 FAST = ("AVX2", "AVX512", "NEON")
