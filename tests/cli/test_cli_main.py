@@ -90,7 +90,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             "--fps '0' is not valid: it is a number above 0 and up to 240",
         ),
         (["demo", "--device", "gpu"], "--device 'gpu' is not valid: it is auto, cpu, cuda or cuda:N"),
-        (["models"], "the following arguments are required: action"),
+        (["models"], "the following arguments are required: list|check|add|fetch"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["identity", "ad"], "invalid choice: 'ad'"),
         (["identity", "list", "--nams"], "did you mean --names?"),
