@@ -7,7 +7,7 @@ from op_case import Arguments, body_of
 from livefusion.core.geometry import Affine
 from livefusion.devices.device import BodyKind
 from livefusion.ops.reference.occlusion import ALL, NONE, credit
-from livefusion.ops.registry import OCCLUDE, OCCLUSION_TRACK
+from livefusion.ops.registry import OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
 
 pytestmark = pytest.mark.unit
 
@@ -123,3 +123,45 @@ def test_alpha_falls_along_the_ramp(kind: BodyKind, level: float, alpha: int) ->
     body_of(OCCLUDE, kind)(**{name: memory[name] for name in names}, most=0.5)
     assert np.abs(memory["patch"][..., 3].astype(int) - alpha).max() <= 2
     assert (memory["patch"][..., :3] == 255).all()
+
+
+def matte(kind: BodyKind, found: float | np.ndarray, thing: float, skin: float = 0.7) -> np.ndarray:
+    """What is made of a crop whose left third is sure to be a thing, its right third sure to be skin, and in
+    whose middle third, ``found`` with doubt, the colour changes half-way."""
+    side = 48
+    columns = np.arange(side)
+    planes = np.tile(np.where(columns < side // 2, thing, skin).astype(np.float32), (3, side, 1))
+    given = np.tile(np.select([columns < 16, columns < 32], [1.0, found], 0.0).astype(np.float32), (side, 1))
+    made = np.full((side, side), np.nan, np.float32)
+    body_of(OCCLUSION_MATTE, kind)(found=given, image=planes, matte=made)
+    return made
+
+
+@each_kind
+@pytest.mark.parametrize("found", [0.3, 0.5, 0.7])
+def test_in_doubt_a_pixel_goes_to_the_side_of_its_colour(kind: BodyKind, found: float) -> None:
+    made = matte(kind, found, thing=0.2)
+    assert (made[:, 16:24] > max(found, 0.5)).all()
+    assert (made[:, 24:32] < min(found, 0.5)).all()
+
+
+@each_kind
+def test_where_both_sides_are_of_one_colour_nothing_is_moved(kind: BodyKind) -> None:
+    assert np.abs(matte(kind, 0.4, thing=0.7)[:, 16:32] - 0.4).max() < 1e-3
+
+
+@each_kind
+@pytest.mark.parametrize("found", [0.0, 0.01, 0.99, 1.0])
+def test_what_was_found_without_doubt_stays(kind: BodyKind, found: float) -> None:
+    assert np.abs(matte(kind, found, thing=0.2)[:, 16:32] - found).max() < 1e-6
+
+
+@each_kind
+def test_a_bare_face_gets_nothing_in_front_of_it_by_its_colours(kind: BodyKind) -> None:
+    """Where no pixel is surely covered, there is no colour to go to."""
+    rng = np.random.default_rng(3)
+    planes = rng.uniform(0, 1, (3, 48, 48)).astype(np.float32)
+    found = rng.uniform(0, 0.15, (48, 48)).astype(np.float32)
+    made = np.zeros_like(found)
+    body_of(OCCLUSION_MATTE, kind)(found=found, image=planes, matte=made)
+    assert made.max() < 0.4
