@@ -91,7 +91,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["demo", "--device", "gpu"], "--device 'gpu' is not valid: it is auto, cpu, cuda or cuda:N"),
         (["models"], "the following arguments are required: list|check|add|fetch"),
-        (["models", "fetch"], "invalid choice: 'fetch'"),
+        (["models", "get"], "invalid choice: 'get'"),
         (["identity", "ad"], "invalid choice: 'ad'"),
         (["identity", "list", "--nams"], "did you mean --names?"),
         (["settings", "--schema", "--reference"], "not allowed with argument"),
