@@ -127,6 +127,8 @@ class StreamSink:
         muxer, options = _MUXERS[self._address.scheme]
         if self._publisher is None and self._address.scheme in {"rtmp", "rtmps"}:
             self._publisher = self._call()
+        if self._address.scheme == "rtsp":
+            require_answer(self._address)
         target: Any = self._publisher or (self._bridge.url if self._bridge is not None else self._url())
         return Recording(target, muxer, options, "h264", replace(self._output, size=size))
 

@@ -307,3 +307,31 @@ def test_a_server_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch)
         address = _address(f"rtmp://127.0.0.1:{server.getsockname()[1]}/live/key")
         with pytest.raises(TimeoutError):
             rtmp.RtmpPublisher(address)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.0 400 Bad Request\r\n\r\n"])
+def test_a_server_that_is_none_of_rtsp_stops_no_other_thread(
+    answer: bytes, beacon: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("livefusion.media.network.wire.CONNECT_SECONDS", 1.0)
+    asked = []
+
+    def serve(server: socket.socket) -> None:
+        visitor, _ = server.accept()
+        with visitor:
+            asked.append(visitor.recv(4096))
+            visitor.sendall(answer)
+            stopped.wait(timeout=30)
+
+    stopped = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server, _clip(beacon) as (_, output):
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        sink = _sink(f"rtsp://user:secret@127.0.0.1:{server.getsockname()[1]}/live", output)
+        with pytest.raises(OutputError, match="nobody answers"):
+            sink.open(CONTEXT)
+        stopped.set()
+        thread.join(timeout=30)
+        sink.close()
+    assert asked[0].startswith(b"OPTIONS rtsp://127.0.0.1:")
+    assert b"secret" not in asked[0]
