@@ -1,6 +1,7 @@
 """What our own pictures suffer on a bad line: from our encoder through a relay that loses packets."""
 
 import asyncio
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -12,6 +13,9 @@ import pytest
 
 pytest.importorskip("aiortc", reason="needs the extra webrtc")
 
+from aiortc.rtcrtpparameters import RTCRtpHeaderExtensionParameters, RTCRtpParameters
+from aiortc.rtp import HeaderExtensions, unpack_header_extensions
+
 from livefusion.core.color import ColorInfo
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Size
@@ -21,6 +25,7 @@ from livefusion.media.decode.decoder import FrameDecoder
 from livefusion.media.encode.outlet import TIME_BASE
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
+from livefusion.media.webrtc import compat
 from livefusion.media.webrtc.compat import ReceiverHooks
 from livefusion.media.webrtc.desk import Desk
 from livefusion.media.webrtc.exchange import Exchange
@@ -205,3 +210,33 @@ def test_who_is_left_alone_on_a_bad_line_comes_back(line: Line) -> None:
     line.report_loss(0.9, 1)
     assert (line.share.outlet.viewers, line.share.outlet.lower.viewers) == (1, 0)
     assert line.share.outlet.bitrate == 300_000
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_each_packet_asks_to_be_shown_at_once_if_the_peer_knows_how(known: bool) -> None:
+    extensions = compat._ShownAtOnce()
+    uris = {1: "urn:ietf:params:rtp-hdrext:sdes:mid"} | ({7: compat.PLAYOUT_DELAY} if known else {})
+    told = [RTCRtpHeaderExtensionParameters(id=number, uri=uri) for number, uri in uris.items()]
+    extensions.configure(RTCRtpParameters(headerExtensions=told))
+    packed = unpack_header_extensions(*extensions.set(HeaderExtensions(mid="0")))
+    assert packed == [(1, b"0"), *([(7, b"\x00\x00\x01")] if known else [])]
+
+
+def test_a_viewer_offers_it_and_sends_it(line: Line) -> None:
+    sender = line._viewer.connection.peer.getSenders()[0]
+    sent: list[bytes] = []
+    send = sender.transport._send_rtp
+
+    async def note(data: bytes) -> None:
+        sent.append(data)
+        await send(data)
+
+    sender.transport._send_rtp = note
+    line.play(30, lambda: len(line.notes.numbers) > 3)
+    media = [data for data in sent if not 64 <= data[1] & 0x7F < 96]
+    assert media
+    for data in media:
+        profile, words = struct.unpack_from("!HH", data, 12)
+        assert b"\x00\x00\x01" in [
+            value for _, value in unpack_header_extensions(profile, data[16 : 16 + 4 * words])
+        ]

@@ -8,14 +8,22 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from aiortc import RTCPeerConnection, RTCRtpReceiver, RTCRtpSender
-from aiortc.codecs import CODECS
-from aiortc.rtcrtpparameters import RTCRtcpFeedback, RTCRtpCodecCapability, RTCRtpCodecParameters
+from aiortc.codecs import CODECS, HEADER_EXTENSIONS
+from aiortc.rtcrtpparameters import (
+    RTCRtcpFeedback,
+    RTCRtpCodecCapability,
+    RTCRtpCodecParameters,
+    RTCRtpHeaderExtensionParameters,
+)
 from aiortc.rtp import (
     RTCP_PSFB_APP,
+    HeaderExtensionsMap,
     RtcpPsfbPacket,
     RtcpRrPacket,
     RtcpSrPacket,
+    pack_header_extensions,
     pack_remb_fci,
+    unpack_header_extensions,
 )
 
 from livefusion.core.errors import MachineError
@@ -27,6 +35,12 @@ PROFILES = ("42e01f", "42001f", "4d001f", "640c1f", "64001f")
 _FIRST_PAYLOAD_TYPE = 110
 _FEEDBACK = (("nack", None), ("nack", "pli"), ("ccm", "fir"), ("goog-remb", None))
 _lock = threading.Lock()
+
+PLAYOUT_DELAY = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+"""Header extension by which a sender says how long its pictures may be held back before they are shown."""
+_FREE_ID = 12
+# Two numbers of twelve bits, in hundredths of a second: at least 0, at most 1.
+_AT_ONCE = b"\x00\x00\x01"
 
 RECEIVER_NAMES = (
     "_RTCRtpReceiver__jitter_buffer",
@@ -43,7 +57,7 @@ RECEIVER_NAMES = (
     "_handle_rtcp_packet",
 )
 """What of a receiver is read or replaced here."""
-SENDER_NAMES = ("_send_keyframe", "_handle_rtcp_packet", "_ssrc")
+SENDER_NAMES = ("_send_keyframe", "_handle_rtcp_packet", "_ssrc", "_RTCRtpSender__rtp_header_extensions_map")
 """What of a sender is replaced here."""
 PEER_NAMES = ("_RTCPeerConnection__iceTransports",)
 GATHERER_NAMES = ("_connection",)
@@ -70,6 +84,48 @@ def h264_preferences() -> list[RTCRtpCodecCapability]:
 def opus_preferences() -> list[RTCRtpCodecCapability]:
     """Opus alone, for ``setCodecPreferences``: the others are telephony."""
     return [RTCRtpCodecCapability(mimeType="audio/opus", clockRate=48_000, channels=2)]
+
+
+def offer_playout_delay() -> None:
+    """Let connections agree on the playout delay from now on, where the peer knows it.
+
+    Why: aiortc's table of header extensions is the only way to tell it more.
+    """
+    with _lock:
+        known = HEADER_EXTENSIONS["video"]
+        if not any(one.uri == PLAYOUT_DELAY for one in known):
+            known.append(RTCRtpHeaderExtensionParameters(id=_FREE_ID, uri=PLAYOUT_DELAY))
+
+
+class _ShownAtOnce(HeaderExtensionsMap):
+    """Adds to each packet that its picture is to be shown at once, if that was agreed on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._id = 0
+
+    def configure(self, parameters: Any) -> None:
+        super().configure(parameters)
+        self._id = next((one.id for one in parameters.headerExtensions if one.uri == PLAYOUT_DELAY), 0)
+
+    def set(self, values: Any) -> tuple[int, bytes]:
+        profile, packed = super().set(values)
+        if not self._id:
+            return profile, packed
+        extensions = [*unpack_header_extensions(profile, packed), (self._id, _AT_ONCE)]
+        added: tuple[int, bytes] = pack_header_extensions(extensions)
+        return added
+
+
+def show_at_once(sender: RTCRtpSender) -> None:
+    """Have browsers show pictures as soon as they are decoded; before the connection is up.
+
+    Why: otherwise they hold each one back by what they take for the jitter of the line, and 10 ms for
+    drawing. ``jitterBufferTarget`` of a page is a wish that does not reach below that.
+    """
+    require_names(sender, SENDER_NAMES)
+    hooked: Any = sender
+    hooked._RTCRtpSender__rtp_header_extensions_map = _ShownAtOnce()
 
 
 def _add_profiles() -> None:

@@ -10,7 +10,13 @@ from aiortc import MediaStreamTrack, RTCSessionDescription
 from livefusion.core.timing import Clock
 from livefusion.media.encode.outlet import TIME_BASE, DueSound, EncodedPicture, Outlet
 from livefusion.media.webrtc.bitrate import LossBackoff
-from livefusion.media.webrtc.compat import h264_preferences, hook_sender, opus_preferences
+from livefusion.media.webrtc.compat import (
+    h264_preferences,
+    hook_sender,
+    offer_playout_delay,
+    opus_preferences,
+    show_at_once,
+)
 from livefusion.media.webrtc.connection import Connection
 from livefusion.media.webrtc.handover import Handover
 from livefusion.media.webrtc.ice import ANYWHERE, Reach
@@ -77,7 +83,10 @@ class Viewer:
         self.track = PictureTrack(self._request_key)
         self._handover = Handover(self._loop, self._take, self.track.lose)
         self.sound: SoundTrack | None = None
-        hook_sender(self._add(self.track, h264_preferences()), self._request_key, self._note_loss)
+        offer_playout_delay()
+        sender = self._add(self.track, h264_preferences())
+        hook_sender(sender, self._request_key, self._note_loss)
+        show_at_once(sender)
         self.connection.peer.on("connectionstatechange", self._note_state)
         self.connection.on_end(self._end)
 
