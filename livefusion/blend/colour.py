@@ -21,8 +21,8 @@ LIGHT_REACH = 0.13
 """Standard deviation of the light's blur, in widths of the patch.
 
 Finer light is the performer's relief, and recognisers read it. On a face of 450 pixels the likeness to the
-performer is 0.21 with 0.13 and 0.23 with 0.10; at full ``relight`` 0.25 with 0.09, 0.41 with 0.06 and 0.57 with
-0.04, where that to the source has fallen from 0.65 to 0.35.
+performer is 0.21 with 0.13 and 0.23 with 0.10; at full ``relight`` 0.25 with 0.09, 0.41 with 0.06 and 0.57
+with 0.04, where that to the source has fallen from 0.65 to 0.35.
 """
 RIM_REACH = 0.03
 """The same near the outer edge, where the patch has to meet the frame."""
