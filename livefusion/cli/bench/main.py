@@ -35,6 +35,7 @@ SCENARIOS = {
     "host": "time of our own code for a frame, kernels and networks replaced by nothing",
     "webrtc": "from a browser's camera through the graph and back (only when named; needs Chromium)",
     "sync": "sound against picture through RTMP, the graph, RTMP and a file (only when named)",
+    "streams": "delay that RTMP and MPEG-TS add, and a publisher that goes and comes back (only when named)",
     "outputs": "file, WebRTC, RTMP and vcam: at once, two of them hanging (only when named; needs gcc)",
     "faults": "stages that raise, stall and return late; panic",
     "soak": "memory over ten minutes (only when named)",
@@ -50,7 +51,7 @@ WORDS = {
     "waits left out": "ordering that was taken away on purpose: each time the pictures or a race must tell",
     "cosine": "how alike two faces are to a recognition network, 1 is the same picture",
 }
-_NAMED = {"engine", "families", "outputs", "soak", "sync", "traffic", "webrtc"}
+_NAMED = {"engine", "families", "outputs", "soak", "streams", "sync", "traffic", "webrtc"}
 DEFAULT = tuple(name for name in SCENARIOS if name not in _NAMED)
 
 
