@@ -114,7 +114,30 @@ class SafetySettings(Snapshot):
     badge_off_reason: Annotated[str, Field(max_length=500)] = ""
     """Why there is no badge: --no-badge needs it, and it goes to the audit log."""
     preview: bool = False
-    """Get a face ready whose owner has not agreed yet, to see whether it would do; only the slate is shown."""
+    """Get a face ready whose owner has not agreed yet, to see if it would do; only the slate is shown."""
+
+
+class GateFailure(StrEnum):
+    """What is shown while the content gate cannot look."""
+
+    SLATE = "slate"
+    PICTURE = "picture"
+
+
+class GateSettings(Snapshot):
+    """A classifier of yours that looks at the picture beside its path, and at source photos."""
+
+    model: Path | None = None
+    """ONNX file of the classifier: takes 1x3xNxN float32 RGB in [0, 1]; the last value of its first output is
+    the score of what must not be shown."""
+    threshold: Annotated[float, Field()] = 0.5
+    """Score from which on the slate is shown, and a source photo refused."""
+    every_seconds: Annotated[float, Field(ge=0.1, le=60)] = 1.0
+    """Time between two looks."""
+    clear_looks: Annotated[int, Field(ge=1, le=100)] = 3
+    """Clean looks after which the picture is shown again."""
+    on_failure: GateFailure = GateFailure.SLATE
+    """What is shown while the classifier fails: the slate, or the picture."""
 
 
 class WebSettings(Snapshot):
@@ -196,6 +219,8 @@ class Settings(Snapshot):
     """How the new face is made."""
     safety: SafetySettings = SafetySettings()
     """What is shown when a face cannot be swapped."""
+    gate: GateSettings = GateSettings()
+    """A classifier of yours that looks at the picture beside its path, and at source photos."""
     recording: RecordingSettings = RecordingSettings()
     """How files are written."""
     web: WebSettings = WebSettings()

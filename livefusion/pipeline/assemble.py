@@ -138,6 +138,7 @@ class Pipeline:
             self._engine,
             patient=not live,
             ladder=self._ladder,
+            look=self._conduct.open_gate(self.plans.gate),
         )
         output = OutputFormat.of(self._format, source.audio)
         self._graph.source("decode", lambda: source)
@@ -171,8 +172,7 @@ class Pipeline:
         if self._stages is None:
             raise GraphError("there is nothing to switch before the start")
         try:
-            preview = self._settings.safety.preview
-            loaded = self._library.load(source, consent, preview=preview)
+            loaded = self._library.load(source, consent, preview=self._settings.safety.preview)
             identity = smoothed(loaded, self._settings.swap.smoothness)
             self._stages.prepare(identity)
             permit = self._conduct.use(identity, self.plans.allow)
@@ -210,6 +210,7 @@ class Pipeline:
                 fallbacks=self._fallbacks(),
                 identity=plan.identity if plan else None,
                 mark=plan.mark if plan else None,
+                gate=self._conduct.gate_counts,
                 networks=self._stages.networks if self._stages else (),
                 engine=self._stages.engine if self._stages else "",
                 counts=self._stages.counts if self._stages else None,

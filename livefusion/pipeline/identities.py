@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
@@ -39,6 +39,9 @@ EMBEDDING_SIZE = 128
 _EXPRESSION, _STRENGTH = "expression_", "strength_"
 _DELTA_SHAPE = (EXPRESSION_SIDE, EXPRESSION_SIDE, 3)
 
+Screen: TypeAlias = Callable[[str, npt.NDArray[np.uint8]], None]
+"""Looks at each source photo, (h, w, 3) RGB, by its name; raises ``IdentityError`` to refuse it."""
+
 
 class IdentityLibrary:
     """Every face that can be put on: personas first, then what the user has stored."""
@@ -48,7 +51,9 @@ class IdentityLibrary:
         personas: PersonaLibrary | None = None,
         store: IdentityStore | None = None,
         tell: Callable[[str], None] = lambda _text: None,
+        screen: Screen = lambda _name, _rgb: None,
     ) -> None:
+        self._screen = screen
         self._personas = personas or PersonaLibrary()
         self._store = store or IdentityStore()
         self._tell = tell
@@ -123,7 +128,7 @@ class IdentityLibrary:
             if is_video(path):
                 self._take_video(path, finder, gathered)
             else:
-                _take_photo(path, finder, gathered)
+                _take_photo(path, finder, gathered, self._screen)
         self.advice = tuple(gathered.advice)
         _require_one_person(files, gathered.faces)
         mean = np.mean(gathered.faces, axis=0)
@@ -166,8 +171,9 @@ class _Gathered:
     intake: Intake = field(default_factory=photo_intake)
 
 
-def _take_photo(path: Path, finder: PhotoFaces, gathered: _Gathered) -> None:
+def _take_photo(path: Path, finder: PhotoFaces, gathered: _Gathered, screen: Screen) -> None:
     rgb = load_photo(path)
+    screen(path.name, rgb)
     faces = finder.find(rgb)
     gathered.advice += judge_photo(path.name, rgb, faces, gathered.intake)
     landmarks = faces[0].landmarks

@@ -9,10 +9,14 @@ from typing import Any
 from livefusion import __version__
 from livefusion.core.errors import LiveFusionError, SettingsError
 from livefusion.core.face import Identity
+from livefusion.core.frame import Frame
 from livefusion.core.settings import MissingFacePolicy, Settings
 from livefusion.core.timing import Clock
+from livefusion.devices.device import Device
 from livefusion.media.sources.uri import FileLocator, NullLocator, OutputLocator, redact
 from livefusion.pipeline.consent_watch import ConsentWatch
+from livefusion.pipeline.gate import ContentGate, GateCounts
+from livefusion.pipeline.gate_model import GateModel
 from livefusion.pipeline.permit import (
     CONSENT_ENDED,
     CONSENT_WITHDRAWN,
@@ -59,6 +63,7 @@ class Conduct:
         self._watch: ConsentWatch | None = None
         self._lock = threading.Lock()
         self._panicking = False
+        self._gate: ContentGate | None = None
         panic.watch(self._note_panic)
 
     def begin(self, device: str, outputs: Iterable[OutputLocator]) -> None:
@@ -93,6 +98,23 @@ class Conduct:
         self._watch_consent(identity, record, permit, changed)
         return permit
 
+    def open_gate(self, withhold: Callable[[str], None]) -> Callable[[Frame, Device], None] | None:
+        """Load the classifier of the content gate; what the render stage offers pictures to, if there is one.
+
+        ``withhold`` is told what the slate says, and an empty text once pictures may be shown again.
+        ``ModelError`` if the file is no such classifier.
+        """
+        gate = self._settings.gate
+        if gate.model is None:
+            return None
+        self._gate = ContentGate(gate, GateModel(gate.model), withhold, self._clock, self._trail)
+        return self._gate.offer
+
+    @property
+    def gate_counts(self) -> GateCounts | None:
+        """What the content gate saw, None without one."""
+        return self._gate.counts if self._gate else None
+
     def refused(self, what: LiveFusionError) -> None:
         """Note what was asked for and not done."""
         self._trail.note(AuditEvent.REFUSED, what=what.problem)
@@ -100,6 +122,8 @@ class Conduct:
     def end(self, report: dict[str, Any]) -> None:
         """Note the end of a run and what was shown; stop watching."""
         self._watch_consent(None, None, Permit(), lambda *_: None)
+        if self._gate is not None:
+            self._gate.close()
         frames = report["frames"]
         shown = {name: frames[name] for name in ("delivered", "swapped", "safe", "raw") if name in frames}
         self._trail.note(AuditEvent.STOP, **shown)

@@ -85,7 +85,10 @@ class RenderStage:
         *,
         occlusion: Occlusion | None = None,
         ladder: DeadlineLadder | None = None,
+        look: Callable[[Frame, Device], None] | None = None,
     ) -> None:
+        self._device = device
+        self._look_at = look
         self._engine = engine
         self._occlusion = occlusion
         self._ladder = ladder
@@ -115,6 +118,8 @@ class RenderStage:
         if self._ladder is not None:
             self._ladder.judge(frame.captured_ns)
         self._stream.wait(frame.buffer.ready)
+        if self._look_at is not None:
+            self._look_at(frame, self._device)
         if withheld := plan.withheld(self._clock.now_ns()):
             return self._withhold(frame, plan, withheld)
         seen = [track for track in item.tracks if track.state is TrackState.SEEN] if item.trusted else []

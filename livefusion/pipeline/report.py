@@ -14,6 +14,7 @@ from livefusion.faces.analyse import FaceCounts
 from livefusion.inference.session import Session
 from livefusion.media.formats import InputFormat
 from livefusion.media.sources.uri import redact
+from livefusion.pipeline.gate import GateCounts
 from livefusion.pipeline.witness import Output
 from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.ladder import DeadlineLadder
@@ -43,6 +44,7 @@ class Facts:
     encoders: int = 0
     ladder: DeadlineLadder | None = None
     mark: Watermark | None = None
+    gate: GateCounts | None = None
 
 
 def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
@@ -55,6 +57,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "engine": _engine(facts),
         "badge": facts.settings.safety.badge,
         "watermark": facts.mark.payload.as_report() if facts.mark else None,
+        "gate": asdict(facts.gate) if facts.gate else None,
         "frames": _frames(facts, graph),
         "latency_ms": _latency(graph),
         "fps": _fps(facts, graph),

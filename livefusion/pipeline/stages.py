@@ -47,7 +47,9 @@ class Stages:
         *,
         patient: bool,
         ladder: DeadlineLadder | None = None,
+        look: Callable[[Frame, Device], None] | None = None,
     ) -> None:
+        self._look = look
         self._recovery = recovery
         self._slates = slates
         self._faces = faces
@@ -141,6 +143,7 @@ class Stages:
             self._slates,
             occlusion=occlusion,
             ladder=self._ladder,
+            look=self._look,
         )
         self._drawing = footing, engine
         if self._coming is not None:

@@ -1,0 +1,169 @@
+"""The content gate with a classifier that fires on red."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from livefusion.core.color import ColorInfo
+from livefusion.core.errors import IdentityError, ModelError
+from livefusion.core.settings import GateFailure, GateSettings, Settings
+from livefusion.core.timing import SystemClock
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.gate import BLIND, CONTENT, ContentGate, small_rgb
+from livefusion.pipeline.gate_model import GateModel, photo_screen
+from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit_record import AuditEvent
+from livefusion.provenance.badge import rgb_to_yuv
+from livefusion.testing.mark import no_mark
+from livefusion.testing.standins.build import Graph
+
+pytest.importorskip("onnx")
+pytestmark = pytest.mark.unit
+
+RED, GREY = (200, 20, 20), (120, 120, 120)
+
+
+def write_red_finder(path: Path, side: int = 32, gain: float = 1.0) -> Path:
+    """Scores [0, how red]: the mean of R less G, of colours in [0, 1]."""
+    graph = Graph()
+    weights = np.array([0, 0, 0, gain, -gain, 0], np.float32).reshape(2, 3, 1, 1)
+    scores = graph.add("Conv", "picture", graph.constant(weights))
+    graph.add("GlobalAveragePool", scores, output="scores")
+    return graph.write(path, {"picture": (1, 3, side, side)}, {"scores": (1, 2, 1, 1)})
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_red_finder(tmp_path / "red.onnx")
+
+
+def picture(colour: tuple[int, int, int]) -> np.ndarray:
+    return np.full((48, 64, 3), colour, np.uint8)
+
+
+def test_the_score_is_the_last_value_of_the_first_output(model: Path) -> None:
+    gate = GateModel(model)
+    assert gate.score(picture(RED)) == pytest.approx(180 / 255, abs=0.01)
+    assert gate.score(picture(GREY)) == pytest.approx(0, abs=0.01)
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    graph = Graph()
+    graph.add("Relu", "picture", output="scores")
+    wrong = graph.write(tmp_path / "wrong.onnx", {"picture": (1, 7)}, {"scores": (1, 7)})
+    with pytest.raises(ModelError, match="no classifier for the content gate"):
+        GateModel(wrong)
+    (tmp_path / "text.onnx").write_text("no network", encoding="utf-8")
+    with pytest.raises(ModelError):
+        GateModel(tmp_path / "text.onnx")
+
+
+def test_a_network_that_gives_no_number_fails(tmp_path: Path) -> None:
+    gate = GateModel(write_red_finder(tmp_path / "nan.onnx", gain=float("nan")))
+    with pytest.raises(ModelError, match="gives no score"):
+        gate.score(picture(RED))
+
+
+def test_a_source_photo_is_looked_at(model: Path) -> None:
+    screen = photo_screen(GateSettings(model=model))
+    screen("grey.jpg", picture(GREY))
+    with pytest.raises(IdentityError, match=r"the content gate refuses red\.jpg \(red\.onnx gave 0\.7"):
+        screen("red.jpg", picture(RED))
+    photo_screen(GateSettings())("red.jpg", picture(RED))
+
+
+def test_the_small_picture_has_the_colours_of_the_large_one() -> None:
+    color = ColorInfo()
+    yuv = rgb_to_yuv(np.full((720, 1280, 3), RED, np.uint8), color)
+    rgb = small_rgb(yuv[..., 0].copy(), yuv[::2, ::2, 1:].copy(), color)
+    assert rgb.shape == (252, 448, 3)
+    assert np.abs(rgb.astype(int) - RED).max() <= 3
+
+
+class Scripted:
+    """A classifier that gives what it is told, an error for None."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.next: float | None = 0.0
+
+    def score(self, rgb: np.ndarray) -> float:
+        if self.next is None:
+            raise ModelError("the file is gone")
+        return self.next
+
+
+class Rig:
+    """A gate whose classifier is scripted."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.classifier, self.texts = Scripted(), list[str]()
+        self.lines: list[tuple[AuditEvent, dict[str, Any]]] = []
+        made = GateSettings(every_seconds=0.1, clear_looks=2, **settings)
+        self.gate = ContentGate(made, self.classifier, self.texts.append, SystemClock(), self)  # type: ignore[arg-type]
+
+    def note(self, event: AuditEvent, **data: Any) -> None:
+        self.lines.append((event, data))
+
+    def look(self, score: float | None) -> None:
+        self.classifier.next = score
+        self.gate._look(picture(GREY))
+
+
+def test_a_hit_shows_the_slate_until_it_is_clean_for_long_enough() -> None:
+    rig = Rig()
+    for score in (0.1, 0.9, 0.9, 0.1, 0.9, 0.1, 0.1, 0.1):
+        rig.look(score)
+    assert rig.texts == [CONTENT, ""]
+    assert (rig.gate.counts.looks, rig.gate.counts.hits, rig.gate.counts.highest) == (8, 3, 0.9)
+    assert [data["shown"] for _, data in rig.lines] == ["the slate", "the picture"]
+    rig.gate.close()
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "texts"), [(GateFailure.SLATE, [BLIND, ""]), (GateFailure.PICTURE, [])]
+)
+def test_a_failure_is_told_once_and_shows_what_was_chosen(
+    on_failure: GateFailure, texts: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig(on_failure=on_failure)
+    for score in (None, None, 0.1, 0.1):
+        rig.look(score)
+    assert rig.texts == texts
+    assert rig.gate.counts.failures == 2
+    assert caplog.text.count("the content gate fails (the file is gone)") == 1
+    assert {"failed": "the file is gone"} in [data for _, data in rig.lines]
+    rig.gate.close()
+
+
+@pytest.mark.media
+def test_a_run_shows_the_slate_and_tells_it(tmp_path: Path) -> None:
+    """Every picture is redder than this threshold."""
+    model = write_red_finder(tmp_path / "red.onnx")
+    gate = GateSettings(model=model, threshold=-1.0, every_seconds=0.1)
+    settings = Settings(
+        input="performer:", output=("null:",), size="320x240", fps=10, duration=3, pace="realtime", gate=gate
+    )
+    pipeline = Pipeline(settings, parts=Parts(mark=no_mark))
+    try:
+        pipeline.start()
+        wait_for(lambda: pipeline.plans.current().gate == CONTENT)
+        pipeline.wait()
+    finally:
+        pipeline.stop()
+    report = pipeline.report()
+    assert report["gate"]["hits"] >= 1
+    assert report["gate"]["failures"] == 0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end, pause = time.monotonic() + 60, threading.Event()
+    while not condition():
+        assert time.monotonic() < end
+        pause.wait(0.01)
