@@ -208,10 +208,10 @@ class Roster:
             return Sight(face, seen.box, TrackState.DOUBTFUL, None, seen, rejected)
         box = Box.around(mesh.landmarks)
         state = TrackState.DOUBTFUL
-        if settled and (face is None or face.mesh is None):
-            state = self.judge.first_sight(seen, mesh, box, size)
-        elif settled:
+        if settled and face is not None and face.mesh is not None:
             state = self._steady(face, self.judge.new_face(mesh, box, size), mesh)
+        elif settled:
+            state = self.judge.first_sight(seen, mesh, box, size)
         if state is TrackState.SEEN:
             return Sight(face, box, state, mesh, seen)
         rejected = (face is None or face.rejected) and is_false_box(seen, mesh)
