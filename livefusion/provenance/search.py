@@ -88,12 +88,10 @@ def search(fields: Sequence[Field], secrets: Sequence[bytes] = ()) -> Sighting |
                 found = _look_closely(field, place)
                 if best is None or found[0] > best[0]:
                     best = found
-        if best is not None and best[0] > SEARCH_LIMIT:
-            break  # it lies in all of them at the same place
-    if best is None or best[0] <= SEARCH_LIMIT:
-        return None
-    score, place = best
-    return Sighting(score, place, _read(fields, place, secrets))
+            if best is not None and best[0] > SEARCH_LIMIT:
+                # It lies in all of them at the same place.
+                return Sighting(best[0], best[1], _read(fields, best[1], secrets))
+    return None
 
 
 def _candidates(field: Field, grid: Grid) -> list[Place]:
