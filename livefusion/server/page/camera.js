@@ -52,8 +52,12 @@ function explain(error, withSound) {
   }
 }
 
+// Browsers send as much as they may, and each packet takes its time: no more than a face is the better for.
+const [LEAST_BITRATE, MOST_BITRATE, BITS_A_PIXEL] = [2_500_000, 8_000_000, 5.5];
+
 // A face in motion: rather fewer details than fewer pictures, and never another size.
-export async function keepSize(sender, bitrate) {
+export async function keepSize(sender, { width, height }) {
+  const bitrate = Math.min(MOST_BITRATE, Math.max(LEAST_BITRATE, Math.round(BITS_A_PIXEL * width * height)));
   const parameters = sender.getParameters();
   parameters.degradationPreference = "maintain-resolution";
   for (const encoding of parameters.encodings) encoding.maxBitrate = bitrate;

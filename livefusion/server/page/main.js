@@ -5,8 +5,6 @@ import { Screen } from "./screen.js";
 import { Session, iceServers } from "./session.js";
 import { Statistics } from "./statistics.js";
 
-const MAX_BITRATE = 6_000_000;
-
 const element = (id) => document.getElementById(id);
 const screen = new Screen(element);
 const statistics = new Statistics(element("statistics"));
@@ -24,7 +22,7 @@ async function send() {
   for (const track of devices.getTracks()) {
     track.contentHint = track.kind === "video" ? "motion" : "music";
     const { sender } = session.peer.addTransceiver(track, { direction: "sendonly", streams: [devices] });
-    if (track.kind === "video") await keepSize(sender, MAX_BITRATE);
+    if (track.kind === "video") await keepSize(sender, track.getSettings());
   }
   await session.open();
 }
