@@ -62,13 +62,14 @@ class Conduct:
         self._scopes: frozenset[Scope] = frozenset()
         self._watch: ConsentWatch | None = None
         self._lock = threading.Lock()
-        self._panicking = False
+        self._panicking = self._begun = False
         self._gate: ContentGate | None = None
         panic.watch(self._note_panic)
 
     def begin(self, device: str, outputs: Iterable[OutputLocator]) -> None:
         """Note the start of a run, what is unusual about it, and where its pictures go."""
         self._scopes = frozenset(filter(None, map(_scope_of, outputs)))
+        self._begun = True
         settings, safety = self._settings, self._settings.safety
         self._trail.note(
             AuditEvent.START,
@@ -124,6 +125,8 @@ class Conduct:
         self._watch_consent(None, None, Permit(), lambda *_: None)
         if self._gate is not None:
             self._gate.close()
+        if not self._begun:
+            return  # it was refused before it began
         frames = report["frames"]
         shown = {name: frames[name] for name in ("delivered", "swapped", "safe", "raw") if name in frames}
         self._trail.note(AuditEvent.STOP, **shown)
