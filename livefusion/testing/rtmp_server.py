@@ -3,6 +3,9 @@
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
+
+import av
 
 from livefusion.core.errors import InputError
 from livefusion.media.network.address import parse_stream
@@ -24,6 +27,12 @@ class Visits:
 def tail_of(picture: bytes) -> bytes:
     """The end of a picture's H.264, the same in every container: pictures encoded once are known by it."""
     return picture[-32:]
+
+
+def tails_in(recording: Path) -> list[bytes]:
+    """``tail_of`` each picture of a file."""
+    with av.open(str(recording)) as container:
+        return [tail_of(bytes(packet)) for packet in container.demux(video=0) if packet.size]
 
 
 class RtmpServer:

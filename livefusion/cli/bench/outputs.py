@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
 
-import av
 import numpy as np
 
 from livefusion.cli.bench.child import ChildRun, run_child
@@ -23,7 +22,7 @@ from livefusion.cli.bench.live import CASES, clip
 from livefusion.cli.bench.options import BenchOptions
 from livefusion.core.errors import MachineError
 from livefusion.testing.loopback import DEVICE, LoopbackWrite, build_loopback, loopback_environment, read_log
-from livefusion.testing.rtmp_server import RtmpServer, Visits, tail_of
+from livefusion.testing.rtmp_server import RtmpServer, Visits, tail_of, tails_in
 from livefusion.testing.whep import Received, WhepViewer
 
 SCENARIO = "outputs"
@@ -151,16 +150,11 @@ def _arrivals(
     webrtc = [at / 1e9 for at, _ in watched.pictures]
     vcam = sorted(one.at_ns / 1e9 for one in camera if one.taken > 0)
     seen = {tail: at / 1e9 for at, tail in watched.pictures}
-    file = [seen[tail] for tail in _tails(recording) if tail in seen]
+    file = [seen[tail] for tail in tails_in(recording) if tail in seen]
     if not (rtmp and webrtc and vcam and file):
         raise MachineError("an output got no picture", "close other programs and measure again")
     named = {"file": file, "WebRTC": webrtc, "RTMP": rtmp, "virtual camera": vcam}
     return [Arrivals(name, times) for name, times in named.items()]
-
-
-def _tails(recording: Path) -> list[bytes]:
-    with av.open(str(recording)) as container:
-        return [tail_of(bytes(packet)) for packet in container.demux(video=0) if packet.size]
 
 
 def _hangs(visits: Visits, camera: Sequence[LoopbackWrite]) -> list[Hang]:
