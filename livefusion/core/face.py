@@ -85,6 +85,15 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Portrait:
+    """A face as a photo shows it: ``rgb`` (side, side, 3) uint8, upright, with some of what is round it, and
+    the (5, 2) float32 ``points`` in it: eye middles, nose tip, mouth corners, left to right in it."""
+
+    rgb: npt.NDArray[np.uint8]
+    points: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Identity:
     """A face that others can be given.
 
@@ -94,7 +103,8 @@ class Identity:
     real person's face, None for a persona, which belongs to nobody. ``painted`` says that it is paint on the
     performer's own face; ``coverage`` in [0, 1] is how much of the face below it hides. ``expressions`` has
     what is known of them by name; ``views`` is of how many pictures the texture was made, 0 if nobody noted
-    it, and ``seen`` in [0, 1] which share of the face looked at the camera in one of them.
+    it, and ``seen`` in [0, 1] which share of the face looked at the camera in one of them. ``portraits`` are
+    faces of its photos, for swap networks; a persona has none.
     """
 
     id: str
@@ -108,3 +118,4 @@ class Identity:
     expressions: Mapping[str, Expression] = field(default_factory=dict)
     views: int = 0
     seen: float = 0.0
+    portraits: tuple[Portrait, ...] = ()

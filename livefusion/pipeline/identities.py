@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from livefusion.core.archive import read_arrays
 from livefusion.core.errors import IdentityError
-from livefusion.core.face import Expression, Identity
+from livefusion.core.face import Expression, Identity, Portrait
 from livefusion.core.words import did_you_mean
 from livefusion.faces.embed import SAME_PERSON, Embedding
 from livefusion.faces.photo import PhotoFaces
@@ -30,6 +30,7 @@ from livefusion.swap.mesh.coverage import skin_coverage
 from livefusion.swap.mesh.identity import EXPRESSION_SIDE, ExpressionPhotos, bake_identity
 from livefusion.swap.painted import painted_identity
 from livefusion.swap.persona import PersonaLibrary
+from livefusion.swap.portrait import PORTRAIT_SIDE
 from livefusion.swap.template import is_template
 
 FILE_VERSION = 2
@@ -236,6 +237,9 @@ def _packed(identity: Identity) -> bytes:
     }
     if identity.embedding is not None:
         arrays["embedding"] = identity.embedding
+    if identity.portraits:
+        arrays["portraits"] = np.stack([one.rgb for one in identity.portraits])
+        arrays["portrait_points"] = np.stack([one.points for one in identity.portraits])
     for name, expression in identity.expressions.items():
         arrays[f"{_EXPRESSION}{name}"] = expression.delta
         arrays[f"{_STRENGTH}{name}"] = np.array([expression.rest, expression.strength], np.float32)
@@ -263,6 +267,7 @@ def _read(name: str, content: bytes, consent: ConsentRecord) -> Identity:
             expressions=_expressions(arrays),
             views=int(arrays.get("views", np.array(0))),
             seen=float(arrays.get("seen", np.array(0))),
+            portraits=_portraits(arrays),
         )
     except (OSError, EOFError, KeyError, TypeError, ValueError, BadZipFile) as error:
         raise IdentityError(f"the identity {name} is damaged", "remove it and add it anew") from error
@@ -273,6 +278,16 @@ def _array(values: npt.NDArray[Any], kind: type[np.generic], shape: tuple[int, .
     if values.dtype != kind or values.shape != shape or not np.isfinite(values).all():
         raise ValueError(f"{values.dtype} {values.shape} in place of {kind.__name__} {shape}")
     return values
+
+
+def _portraits(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[Portrait, ...]:
+    """Faces of photos; none in files of before there were any."""
+    if "portraits" not in arrays:
+        return ()
+    count = len(arrays["portraits"])
+    pictures = _array(arrays["portraits"], np.uint8, (count, PORTRAIT_SIDE, PORTRAIT_SIDE, 3))
+    points = _array(arrays["portrait_points"], np.float32, (count, 5, 2))
+    return tuple(Portrait(*pair) for pair in zip(pictures, points, strict=True))
 
 
 def _expressions(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, Expression]:

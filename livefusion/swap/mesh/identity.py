@@ -17,6 +17,7 @@ from livefusion.swap.mesh.coverage import skin_coverage
 from livefusion.swap.mesh.mask import smoothstep
 from livefusion.swap.mesh.merge import merge, seen_share
 from livefusion.swap.mesh.shape import fit_pose
+from livefusion.swap.portrait import MOST_PORTRAITS, portrait_of_photo
 
 _SHAPE_ROUNDS = 3
 EXPRESSION_SIDE = 512
@@ -71,6 +72,7 @@ def bake_identity(
         },
         views=len(views),
         seen=seen_share(views),
+        portraits=tuple(portrait_of_photo(one.rgb, one.landmarks) for one in photos[:MOST_PORTRAITS]),
     )
 
 

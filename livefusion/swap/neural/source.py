@@ -4,13 +4,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.alignment import five_points, similarity_onto
 from livefusion.core.errors import GraphError, IdentityError, ModelError
-from livefusion.core.face import Identity, Landmarks
+from livefusion.core.face import Identity, Portrait
 from livefusion.core.words import either
 from livefusion.inference.catalog import ModelFile
 from livefusion.inference.session import Session
@@ -25,12 +24,11 @@ from livefusion.swap.neural.recipe import (
     unit,
 )
 from livefusion.swap.neural.template import template
-from livefusion.swap.portrait import portrait
+from livefusion.swap.portrait import portrait, shrink_and_warp
 
 _log = logging.getLogger(__name__)
 
 Rgb = npt.NDArray[np.uint8]
-View = tuple[Rgb, Landmarks]
 FindModel = Callable[[str], ModelFile | None]
 """The user's model of a family, None if there is none."""
 
@@ -48,7 +46,7 @@ class _Chain:
     recogniser: Session
     converter: Session | None
 
-    def embed(self, view: View) -> Floats:
+    def embed(self, view: Portrait) -> Floats:
         """The embedding (512,) of one picture, as the last network gives it."""
         mean, deviation = _NORMALISED.get(self.family, (HALF, HALF))
         image = picture_tensor(view, _RECOGNISER_TEMPLATE, RECOGNISER_SIDE, mean, deviation)
@@ -84,13 +82,16 @@ class SourceReader:
         )
 
 
-def views_of(identity: Identity) -> list[View]:
+def views_of(identity: Identity) -> list[Portrait]:
     """The pictures by which a network is told whose face it is; ``IdentityError`` for a painted face."""
     if identity.painted:
         raise IdentityError(
             f"{identity.label} is a painted face, which no swap network can wear", "use --engine mesh"
         )
-    return [portrait(identity)]
+    if identity.portraits:
+        return list(identity.portraits)
+    rgb, landmarks = portrait(identity)
+    return [Portrait(rgb, five_points(landmarks).astype(np.float32))]
 
 
 def mean_embedding(embeddings: Sequence[Floats]) -> Floats:
@@ -100,17 +101,10 @@ def mean_embedding(embeddings: Sequence[Floats]) -> Floats:
     return unit(mean.astype(np.float32)) * np.float32(length)
 
 
-def picture_tensor(view: View, name: str, side: int, mean: Three, deviation: Three) -> Floats:
+def picture_tensor(view: Portrait, name: str, side: int, mean: Three, deviation: Three) -> Floats:
     """A face (1, 3, side, side) float32 aligned to a template, (RGB / 255 − mean) / deviation."""
-    rgb, landmarks = view
-    to_crop = similarity_onto(five_points(landmarks), template(name, side))
-    # Shrunk to about the size of the crop first: bilinear sampling alone would miss most of the pixels.
-    shrink = 1 / max(1e-6, float(np.sqrt(abs(np.linalg.det(to_crop.matrix[:, :2])))))
-    if shrink > 1:
-        rgb = np.asarray(cv2.GaussianBlur(rgb, (0, 0), 0.42 * np.sqrt(shrink**2 - 1) + 1e-3), np.uint8)
-    crop = cv2.warpAffine(
-        rgb, to_crop.matrix, (side, side), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-    )
+    to_crop = similarity_onto(view.points, template(name, side))
+    crop = shrink_and_warp(view.rgb, to_crop, side)
     values = (crop.astype(np.float32) / 255 - np.array(mean, np.float32)) / np.array(deviation, np.float32)
     return np.ascontiguousarray(values.transpose(2, 0, 1)[None], np.float32)
 

@@ -22,6 +22,7 @@ from livefusion.swap.neural import engine as module
 from livefusion.swap.neural.engine import MOST_BAD, NeuralEngine
 from livefusion.swap.neural.selftest import judge
 from livefusion.swap.neural.standby import StandbyEngine
+from livefusion.testing.host_twin import compiler
 from livefusion.testing.standins.check import StandinFolder
 from livefusion.testing.standins.truth import truth
 
@@ -233,3 +234,56 @@ def test_the_mesh_engine_goes_on_if_the_network_cannot(
 def test_region_is_on_the_grid_of_the_light(posed: Any, bench: Bench) -> None:
     region = module.region_of(posed(140.0), bench.frame())
     assert {region.x % 8, region.y % 8, region.width % 8, region.height % 8} == {0}
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+@pytest.mark.parametrize("seed", range(3))
+def test_work_that_runs_late_gives_the_same_face(
+    kind: str, seed: int, folder: StandinFolder, identity: Identity, track: FaceTrack
+) -> None:
+    from livefusion.testing.simdevice import SimDevice
+
+    if kind == "cuda" and compiler() is None:
+        pytest.skip("no C++ compiler for the host twin")
+    one = truth("inswapper_128")
+    patches = []
+    for device in (CpuDevice(), SimDevice(seed, kind=kind)):  # type: ignore[arg-type]
+        engine = NeuralEngine(device, folder.swap(one), find=folder.finder(one))
+        engine.prepare(identity)
+        engine.warm_up()
+        stream, rng = device.stream("render"), np.random.default_rng(5)
+        picture = FramePool(device, SIZE).acquire(stream)
+        for plane in (picture.luma, picture.chroma):
+            device.copy(plane, rng.integers(60, 190, plane.shape, np.uint8), stream)
+        buffer = picture.after(stream.record())
+        frame = Frame(0, "noise", Timestamp(0, Fraction(1, 30)), 0, SIZE, ColorInfo(), buffer)
+        patch = engine.swap(frame, track, identity, SwapSettings(), stream)
+        assert patch is not None
+        host = device.pinned(patch.pixels.shape, np.uint8)
+        device.copy(host, patch.pixels, stream)
+        stream.synchronize()
+        whole = np.zeros((SIZE.height, SIZE.width, 4), np.uint8)
+        whole[patch.region.luma] = host
+        patches.append(whole.astype(int))
+        assert engine.bad == 0
+        if isinstance(device, SimDevice):
+            device.assert_no_races()
+    shown = (patches[0][..., 3] > 0) & (patches[1][..., 3] > 0)
+    off = np.abs(patches[0] - patches[1])[shown]
+    assert shown.mean() > 0.1
+    assert (off <= 2).mean() > 0.995
+
+
+def test_photos_tell_whose_face_it_is(folder: StandinFolder, identity: Identity, posed: Any) -> None:
+    from dataclasses import replace
+
+    from livefusion.swap.neural.source import mean_embedding, views_of
+    from livefusion.swap.portrait import PORTRAIT_SIDE, portrait_of_photo
+
+    photo = np.random.default_rng(0).integers(0, 256, (500, 600, 3), np.uint8)
+    portraits = tuple(portrait_of_photo(photo, posed(300.0, (x, 250.0))) for x in (200.0, 400.0))
+    assert portraits[0].rgb.shape == (PORTRAIT_SIDE, PORTRAIT_SIDE, 3)
+    assert views_of(replace(identity, portraits=portraits)) == list(portraits)
+    one, other = np.array([3.0, 0, 0], np.float32), np.array([0, 5.0, 0], np.float32)
+    mean = mean_embedding([one, other])
+    assert np.allclose(mean, np.array([4, 4, 0]) / np.sqrt(2))
