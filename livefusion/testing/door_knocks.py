@@ -88,7 +88,6 @@ _EVERYTHING = (
     ("GET", "/api/sessions"),
     ("GET", "/api/ice"),
 )
-_WEB_SOCKET = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
 _TRAVERSALS = (
     "/../door.py",
     "/../../../../../../etc/passwd",
@@ -201,11 +200,11 @@ KNOCKS: Final = (
         "WebSocket upgrade of a foreign page",
         _expect(
             403,
-            ("GET", "/api/sessions"),
-            ("GET", "/whip"),
-            ("GET", "/"),
+            *(("GET", "/api/sessions"), ("GET", "/whip"), ("GET", "/")),
             Origin="http://a.example",
-            **_WEB_SOCKET,
+            Connection="Upgrade",
+            Upgrade="websocket",
+            Sec_WebSocket_Version="13",
         ),
     ),
     Attack(

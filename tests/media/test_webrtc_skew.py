@@ -238,7 +238,7 @@ def measure() -> list[float]:
 
 
 def test_a_flash_and_its_beep_stay_together() -> None:
-    """Browsers go by when pictures are sent, which a busy machine does late now and then: one of three tries."""
+    """By when pictures are sent, which a busy machine does late now and then: one of three tries."""
     tries: list[float] = []
     while len(tries) < 3 and not (tries and min(tries) < BOUND):
         skews = measure()
