@@ -127,16 +127,16 @@ class GateFailure(StrEnum):
 class GateSettings(Snapshot):
     """A classifier of yours that looks at the picture beside its path, and at source photos."""
 
-    model: Path | None = None
+    gate_model: Path | None = None
     """ONNX file of the classifier: takes 1x3xNxN float32 RGB in [0, 1]; the last value of its first output is
     the score of what must not be shown."""
-    threshold: Annotated[float, Field()] = 0.5
+    gate_threshold: float = 0.5
     """Score from which on the slate is shown, and a source photo refused."""
-    every_seconds: Annotated[float, Field(ge=0.1, le=60)] = 1.0
+    gate_seconds: Annotated[float, Field(ge=0.1, le=60)] = 1.0
     """Time between two looks."""
-    clear_looks: Annotated[int, Field(ge=1, le=100)] = 3
+    gate_clear_looks: Annotated[int, Field(ge=1, le=100)] = 3
     """Clean looks after which the picture is shown again."""
-    on_failure: GateFailure = GateFailure.SLATE
+    gate_on_failure: GateFailure = GateFailure.SLATE
     """What is shown while the classifier fails: the slate, or the picture."""
 
 
@@ -144,16 +144,16 @@ class WebSettings(Snapshot):
     """How browsers and other programs send and watch by WebRTC."""
 
     host: str = "127.0.0.1"
-    """Address that webrtc: listens on; 0.0.0.0 lets the network in, by HTTPS alone. With 127.0.0.1 pictures do
-    not leave this machine either, unless --ice names a server."""
+    """Address that webrtc: listens on; 0.0.0.0 lets the network in, by HTTPS alone. With 127.0.0.1 pictures
+    do not leave this machine either, unless --ice names a server."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8090
     """Port that webrtc: listens on; 0 takes a free one."""
     token: str = ""
     """What senders and viewers must know; left out, one is made, kept where only you can read it, and shown
     with the address."""
     certificate: Path | None = None
-    """Certificate for HTTPS, with its chain (PEM); left out, the network gets one that LiveFusion makes, which
-    browsers ask about."""
+    """Certificate for HTTPS, with its chain (PEM); left out, the network gets one that LiveFusion makes,
+    which browsers ask about."""
     certificate_key: Path | None = None
     """Private key of the certificate (PEM), unless it is in the same file."""
     origins: tuple[str, ...] = ()
@@ -162,7 +162,8 @@ class WebSettings(Snapshot):
     ice: tuple[str, ...] = ()
     """A server that helps peers behind routers: stun:HOST:PORT, or turn:USER:PASSWORD@HOST:PORT."""
     bitrate: Annotated[int, Field(ge=100, le=100_000)] = 8000
-    """Most kbit/s of one picture, sent or received."""
+    """Most kbit/s of one picture, sent or received; who cannot take half, while others can, gets less by a
+    second encoder."""
 
 
 class RecordingSettings(Snapshot):
