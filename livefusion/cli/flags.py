@@ -31,6 +31,8 @@ NAMED_METAVARS = {
     "size": "WxH",
     "duration": "SECONDS",
     "fps": "FPS",
+    "gate.gate_model": "FILE.onnx",
+    "gate.gate_seconds": "SECONDS",
     "recording.split_seconds": "SECONDS",
     "recording.split_mb": "MB",
     "web.host": "ADDRESS",

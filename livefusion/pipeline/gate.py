@@ -56,7 +56,7 @@ class GateCounts:
 class ContentGate:
     """Takes a picture now and then from the render thread and asks the classifier on a thread of its own.
 
-    ``withhold`` is told the slate's text on a hit, and an empty one after ``clear_looks`` clean looks. Each
+    ``withhold`` is told the slate's text on a hit, and an empty one after ``gate_clear_looks`` clean looks. Each
     change is logged and audited.
     """
 
@@ -89,7 +89,7 @@ class ContentGate:
         now_ns = self._clock.now_ns()
         if now_ns < self._due_ns or self._waiting is not None:
             return
-        self._due_ns = now_ns + round(self._settings.every_seconds * NANOSECONDS)
+        self._due_ns = now_ns + round(self._settings.gate_seconds * NANOSECONDS)
         if self._host is None:
             self._host = HostPictures(device)
         self._waiting = small_rgb(*self._host.planes(frame), frame.color)
@@ -114,13 +114,13 @@ class ContentGate:
         except Exception as error:  # border: a network of the user's may fail in any way
             self._failed(error)
             return
-        counts, hit = self.counts, score >= self._settings.threshold
+        counts, hit = self.counts, score >= self._settings.gate_threshold
         highest = max(counts.highest, score)
         self.counts = GateCounts(counts.looks + 1, counts.hits + hit, counts.failures, highest)
         self._clean = 0 if hit else self._clean + 1
         if hit:
             self._show(CONTENT, f"{self._classifier.name} gave {score:.3f}")
-        elif self._text and self._clean >= self._settings.clear_looks:
+        elif self._text and self._clean >= self._settings.gate_clear_looks:
             self._show("", f"{self._clean} clean looks")
 
     def _failed(self, error: Exception) -> None:
@@ -131,7 +131,7 @@ class ContentGate:
             _log.error("the content gate fails (%s)", told)
             self._trail.note(AuditEvent.GATE, failed=told)
         self._clean = 0
-        if self._settings.on_failure is GateFailure.SLATE:
+        if self._settings.gate_on_failure is GateFailure.SLATE:
             self._show(BLIND, told)
 
     def _show(self, text: str, why: str) -> None:

@@ -72,12 +72,12 @@ def photo_screen(settings: GateSettings) -> Callable[[str, npt.NDArray[np.uint8]
     loaded: list[GateModel] = []
 
     def screen(name: str, rgb: npt.NDArray[np.uint8]) -> None:
-        if settings.model is None:
+        if settings.gate_model is None:
             return
         if not loaded:
-            loaded.append(GateModel(settings.model))
+            loaded.append(GateModel(settings.gate_model))
         score = loaded[0].score(rgb)
-        if score >= settings.threshold:
+        if score >= settings.gate_threshold:
             raise IdentityError(
                 f"the content gate refuses {name} ({loaded[0].name} gave {score:.3f})", "use another photo"
             )

@@ -106,9 +106,9 @@ class Conduct:
         ``ModelError`` if the file is no such classifier.
         """
         gate = self._settings.gate
-        if gate.model is None:
+        if gate.gate_model is None:
             return None
-        self._gate = ContentGate(gate, GateModel(gate.model), withhold, self._clock, self._trail)
+        self._gate = ContentGate(gate, GateModel(gate.gate_model), withhold, self._clock, self._trail)
         return self._gate.offer
 
     @property

@@ -21,7 +21,7 @@ def test_reference_has_a_row_for_every_setting(words: list[str], capsys: pytest.
     for setting, row in zip(catalogue(), rows, strict=True):
         assert row.startswith(f"| `{setting.flag}` | `{setting.key}` | {setting.meaning} |")
         assert row.replace("\\|", "").count("|") == 6
-    assert page.count("\n## ") == 5
+    assert page.count("\n## ") == 6
 
 
 def test_the_example_of_the_page_is_a_valid_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -105,7 +105,13 @@ def test_a_recording_says_what_it_is_with_a_badge_or_without(
     clip: Path, tmp_path: Path, badge: bool, suffix: str
 ) -> None:
     output = tmp_path / f"out.{suffix}"
-    report = run(Settings(input=str(clip), output=(str(output),), safety=SafetySettings(badge=badge, badge_off_reason="a test")))
+    report = run(
+        Settings(
+            input=str(clip),
+            output=(str(output),),
+            safety=SafetySettings(badge=badge, badge_off_reason="a test"),
+        )
+    )
     assert report["badge"] is badge
     with av.open(str(output)) as made:
         comment = {key.lower(): value for key, value in made.metadata.items()}["comment"]

@@ -70,7 +70,7 @@ def test_a_network_that_gives_no_number_fails(tmp_path: Path) -> None:
 
 
 def test_a_source_photo_is_looked_at(model: Path) -> None:
-    screen = photo_screen(GateSettings(model=model))
+    screen = photo_screen(GateSettings(gate_model=model))
     screen("grey.jpg", picture(GREY))
     with pytest.raises(IdentityError, match=r"the content gate refuses red\.jpg \(red\.onnx gave 0\.7"):
         screen("red.jpg", picture(RED))
@@ -105,7 +105,7 @@ class Rig:
     def __init__(self, **settings: Any) -> None:
         self.classifier, self.texts = Scripted(), list[str]()
         self.lines: list[tuple[AuditEvent, dict[str, Any]]] = []
-        made = GateSettings(every_seconds=0.1, clear_looks=2, **settings)
+        made = GateSettings(gate_seconds=0.1, gate_clear_looks=2, **settings)
         self.gate = ContentGate(made, self.classifier, self.texts.append, SystemClock(), self)  # type: ignore[arg-type]
 
     def note(self, event: AuditEvent, **data: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_hit_shows_the_slate_until_it_is_clean_for_long_enough() -> None:
 def test_a_failure_is_told_once_and_shows_what_was_chosen(
     on_failure: GateFailure, texts: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig = Rig(on_failure=on_failure)
+    rig = Rig(gate_on_failure=on_failure)
     for score in (None, None, 0.1, 0.1):
         rig.look(score)
     assert rig.texts == texts
@@ -146,7 +146,7 @@ def test_a_failure_is_told_once_and_shows_what_was_chosen(
 def test_a_run_shows_the_slate_and_tells_it(tmp_path: Path) -> None:
     """Every picture is redder than this threshold."""
     model = write_red_finder(tmp_path / "red.onnx")
-    gate = GateSettings(model=model, threshold=-1.0, every_seconds=0.1)
+    gate = GateSettings(gate_model=model, gate_threshold=-1.0, gate_seconds=0.1)
     settings = Settings(
         input="performer:", output=("null:",), size="320x240", fps=10, duration=3, pace="realtime", gate=gate
     )
