@@ -1,6 +1,7 @@
 """Somebody who watches by WHEP and takes every picture as it comes, decoded by whoever wants it decoded."""
 
 import queue
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,3 +96,74 @@ class _NeverDecoded:
     def __init__(self) -> None:
         self._queue: queue.Queue[Any] = queue.Queue()
         self.put, self.get = self._queue.put, self._queue.get
+
+
+class BeaconViewer:
+    """Sees flashes and hears beeps of ``testing.beacon``, and puts them together by the sender's clocks."""
+
+    def __init__(self) -> None:
+        import av
+
+        self.received = Received(self._see, self._hear)
+        self._pictures: Any = av.CodecContext.create("h264", "r")
+        self._sounds: Any = av.CodecContext.create("opus", "r")
+        self._flashes: list[int] = []
+        self._pieces: list[tuple[int, Any]] = []
+        self._lit = True
+
+    def skews(self) -> list[float]:
+        """How many seconds each beep comes after its flash; nothing where the sender told no clock."""
+        from livefusion.testing.sound import beep_times
+
+        lips = self.received.lips
+        if not (self._pieces and lips.video.is_reported and lips.sound.is_reported):
+            return []
+        origin = self._pieces[0][0]
+        beeps = beep_times(((stamp - origin) % 2**32 / 48_000, samples) for stamp, samples in self._pieces)
+        heard = [lips.sound.by_report((origin + round(beep * 48_000)) % 2**32) for beep in beeps]
+        seen = [lips.video.by_report(flash) for flash in self._flashes]
+        nearest = [min((beep - flash for beep in heard), key=abs, default=1.0) for flash in seen]
+        return [one for one in nearest if abs(one) < 0.5]
+
+    def _see(self, stamp: int, data: bytes) -> None:
+        import av
+        from av.error import FFmpegError
+
+        try:
+            pictures = self._pictures.decode(av.Packet(data))
+        except FFmpegError:
+            return  # it began before a key frame
+        for picture in pictures:
+            lit = bool(picture.to_ndarray(format="gray").mean() > 120)
+            if lit and not self._lit:
+                self._flashes.append(stamp)
+            self._lit = lit
+
+    def _hear(self, stamp: int, data: bytes) -> None:
+        import av
+
+        for frame in self._sounds.decode(av.Packet(data)):
+            samples = frame.to_ndarray()[0]
+            if abs(samples).max() > 0.02:  # silence, most of ten minutes, is not kept
+                self._pieces.append((stamp, samples))
+
+
+class Watch:
+    """A viewer by WHEP, from when the server is there until ``end``; ``run`` is for a thread of its own."""
+
+    def __init__(self, url: str, token: str, received: Received) -> None:
+        self._place = url, token, received
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        """Watch; nothing comes if the server never does."""
+        while not self._ended.is_set():
+            try:
+                with WhepViewer(*self._place):
+                    self._ended.wait()
+            except OSError:  # the server is not there yet, or gone already
+                self._ended.wait(timeout=0.1)
+
+    def end(self) -> None:
+        """Watch no more."""
+        self._ended.set()

@@ -34,7 +34,7 @@ SCENARIOS = {
     "traffic": "bytes moved in the memory of a GPU for a 1080p frame (only when named; needs a C++ compiler)",
     "host": "time of our own code for a frame, kernels and networks replaced by nothing",
     "webrtc": "from a browser's camera through the graph and back (only when named; needs Chromium)",
-    "sync": "sound against picture through RTMP, the graph, RTMP and a file (only when named)",
+    "sync": "sound against picture through RTMP and the graph to file, RTMP and WebRTC (only when named)",
     "streams": "delay that RTMP and MPEG-TS add, and a publisher that goes and comes back (only when named)",
     "outputs": "file, WebRTC, RTMP and vcam: at once, two of them hanging (only when named; needs gcc)",
     "faults": "stages that raise, stall and return late; panic",

@@ -1,5 +1,6 @@
-"""Sound against picture: a clip that flashes and beeps, by RTMP through the graph to RTMP and a file."""
+"""Sound against picture: a clip that flashes and beeps, by RTMP and the graph to file, RTMP and WebRTC."""
 
+import secrets
 import socket
 import statistics
 import threading
@@ -11,6 +12,7 @@ from livefusion.cli.bench.options import BenchOptions
 from livefusion.core.geometry import Size
 from livefusion.testing.beacon import skews, write_beacon
 from livefusion.testing.publisher import publish
+from livefusion.testing.whep import BeaconViewer, Watch
 
 _SIZE, _FPS = Size(640, 360), 30
 _LEAD_SECONDS = 20
@@ -26,18 +28,25 @@ def measure(options: BenchOptions) -> list[Figure]:
     inlet, outlet = _url(), _url()
     recorded, done = options.folder / "sync.mp4", threading.Event()
     options.note(f"publishing for {seconds} s")
-    with ThreadPoolExecutor(2) as threads:
+    port, token = _port(), secrets.token_urlsafe(12)
+    viewer = BeaconViewer()
+    watch = Watch(f"http://127.0.0.1:{port}/whep", token, viewer.received)
+    with ThreadPoolExecutor(3) as threads:
         received = threads.submit(skews, outlet, {"listen": "1"})
         threads.submit(publish, clip, inlet, done)
-        arguments = ["-i", f"{inlet}?listen=1", "-o", str(recorded), "-o", outlet]
+        threads.submit(watch.run)
+        arguments = ["-i", f"{inlet}?listen=1", "-o", str(recorded), "-o", outlet, "-o", "webrtc:"]
+        arguments += ["--port", str(port), "--token", token]
         try:
             report = run_child(
                 [*arguments, "--duration", str(seconds)], options.folder / "report.json"
             ).report
         finally:
             done.set()
+            watch.end()
     dropped = Figure("sync", "dropped", sum(report["frames"]["dropped"].values()), "frames")
-    return [dropped, *_figures("file", skews(str(recorded))), *_figures("RTMP", received.result())]
+    found = {"file": skews(str(recorded)), "RTMP": received.result(), "WebRTC": viewer.skews()}
+    return [dropped, *(figure for name, one in found.items() for figure in _figures(name, one))]
 
 
 def _figures(name: str, found: list[float]) -> list[Figure]:
@@ -57,6 +66,10 @@ def _figures(name: str, found: list[float]) -> list[Figure]:
 
 
 def _url() -> str:
+    return f"rtmp://127.0.0.1:{_port()}/live/sync"
+
+
+def _port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        return f"rtmp://127.0.0.1:{one.getsockname()[1]}/live/sync"
+        return int(one.getsockname()[1])
