@@ -21,9 +21,9 @@ from livefusion.media.sources.uri import parse_input
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.ends import PictureSource, open_source
 from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.mark import no_mark
 from livefusion.pipeline.parts import Parts
 from livefusion.runtime.services import Limits
-from livefusion.testing.mark import no_mark
 
 Change = Callable[[int, Picture], Picture | None]
 """Draws into the input: gives the picture of that number as it shall be, None to leave it."""

@@ -42,6 +42,10 @@ def new_mark() -> Watermark:
     return Watermark(key, Payload.of_new_session(key))
 
 
+def no_mark() -> None:
+    """None, for measurements that hold a picture against the camera's, byte for byte; never for a run."""
+
+
 class MarkStamp:
     """Adds the mark in place; its plane is made anew for each epoch, on a thread beside, one epoch ahead.
 

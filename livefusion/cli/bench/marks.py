@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from av.packet import Packet
 
 from livefusion.cli.bench.figure import Figure
 from livefusion.cli.bench.options import BenchOptions
@@ -14,6 +13,8 @@ from livefusion.core.frame import Frame
 from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
+from livefusion.media.encode.member import packet_of
+from livefusion.media.encode.outlet import EncodedPicture
 from livefusion.media.encode.sei import noted, notice_unit
 from livefusion.media.sources.performer_options import PerformerOptions
 from livefusion.pipeline.badge import BadgeStamp
@@ -49,8 +50,8 @@ def measure_marks(warm_up: int, frames: int) -> npt.NDArray[np.float64]:
     badge, mark = BadgeStamp(device), MarkStamp(device)
     mark.prepare()
     unit = notice_unit(stream_notice(FIXED_MARK))
-    packet = Packet(b"\0\0\0\1\x67" + bytes(range(1, 60)) + b"\0\0\1\x65" + b"\x80" * _KEY_FRAME_BYTES)
-    packet.is_keyframe = True
+    data = b"\0\0\0\1\x67" + bytes(range(1, 60)) + b"\0\0\1\x65" + b"\x80" * _KEY_FRAME_BYTES
+    packet = packet_of(EncodedPicture(data, 0, is_key=True))
     spent = np.empty((warm_up + frames, 3))
     for number in range(warm_up + frames):
         shot = reel.at(number)
