@@ -25,7 +25,7 @@ def picture() -> Frame:
 def test_a_card_has_no_number(number: int) -> None:
     frame = picture()
     assert _number_in(frame) is None
-    burn_number(frame.buffer.luma, number)  # type: ignore[arg-type]
+    burn_number(frame.buffer.luma, number)
     # All bars alike is what a card looks like, too: those two numbers are not counted.
     assert _number_in(frame) == (None if number in {0, 65_535} else number)
 

@@ -142,7 +142,7 @@ def test_the_bitrate_changes_without_a_key_frame() -> None:
     device = SimDevice(1, kind="cuda")
     encoder = StandIn(device, bitrate=5_000_000)
     encoder.open(OUTPUT)
-    packets = []
+    packets: list[Any] = []
     for frame in frames(device, 58, noise=True):
         if frame.seq == 14:
             encoder.set_bitrate(300_000)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from livefusion.core.settings import RecordingSettings
 from livefusion.core.timing import SystemClock
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.encode.member import WAITING, ShareMember, packet_of
-from livefusion.media.encode.outlet import TIME_BASE
+from livefusion.media.encode.outlet import TIME_BASE, EncodedPicture
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
@@ -96,7 +97,7 @@ def test_parts_follow_each_other_without_a_loss(beacon: Path, suffix: str, tmp_p
 def test_beside_a_live_output_every_picture_is_encoded_once(beacon: Path, tmp_path: Path) -> None:
     share, device = EncoderShare(8_000_000), CpuDevice()
     live = ShareMember(share, device)
-    sent = []
+    sent: list[EncodedPicture] = []
     with playing(beacon) as (source, output):
         sink = SharedFileSink(tmp_path / "out.mkv", device, output, share)
         live.join(replace(output, time_base=TIME_BASE))
@@ -128,7 +129,7 @@ def test_pictures_of_another_size_go_on_in_a_part_of_their_own(tmp_path: Path) -
         for frame in frames_of(first):
             sink.write(RenderedFrame(frame, Outcome.CLEAR))
         for frame in frames_of(second):
-            later = replace(frame, ts=frame.ts + 1)
+            later = replace(frame, ts=frame.ts + Fraction(1))
             sink.write(RenderedFrame(later, Outcome.CLEAR))
         sink.close()
     for name, size in (("out", SIZE), ("out-2", OTHER)):
