@@ -1,0 +1,151 @@
+"""What a run records is known again: as it is, encoded anew, killed and signed later; and nothing else is."""
+
+import json
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from livefusion.core.errors import InputError
+from livefusion.core.settings import Pace, Settings
+from livefusion.pipeline.assemble import Pipeline
+from livefusion.pipeline.seal import seal
+from livefusion.pipeline.verify import verify
+from livefusion.provenance.label import SOURCE_TYPE_URI
+from livefusion.provenance.manifest import can_sign, manifest_state
+
+pytestmark = pytest.mark.media
+
+SECONDS = 3
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIVEFUSION_HOME", str(home))
+
+
+@pytest.fixture(scope="module")
+def recorded(home: Path) -> tuple[Path, Path, dict[str, Any]]:
+    """A recording as MP4 and as Matroska, and the report of its run."""
+    paths = home / "a.mp4", home / "a.mkv"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIVEFUSION_HOME", str(home))
+        settings = Settings(
+            input="performer:?face=150&size=640x360",
+            output=tuple(map(str, paths)),
+            pace=Pace.FAST,
+            duration=SECONDS,
+        )
+        pipeline = Pipeline(settings)
+        try:
+            pipeline.start()
+            pipeline.wait()
+        finally:
+            pipeline.stop()
+    return *paths, pipeline.report()
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_everything_in_a_recording_says_what_it_is(
+    recorded: tuple[Path, Path, dict[str, Any]], index: int
+) -> None:
+    report = recorded[2]
+    said = verify(str(recorded[index])).as_json()
+    json.dumps(said)
+    assert said["altered"]
+    assert said["watermark"]["detected"]
+    assert said["watermark"]["payload"] == report["watermark"]
+    assert said["sei"]["count"] == SECONDS
+    assert said["sei"]["notice"]["id"].startswith(report["watermark"]["session"])
+    assert said["metadata"]["digitalSourceType"] == SOURCE_TYPE_URI
+    assert said["metadata"]["aigc"]["Label"] == "1"
+    assert said["metadata"]["xmp"] == (index == 0)
+    if index == 1:
+        assert said["c2pa"]["state"] == "unsupported"
+    elif can_sign():
+        assert said["c2pa"]["state"] == "valid"
+        assert said["c2pa"]["source_types"] == (SOURCE_TYPE_URI,)
+
+
+def test_a_file_that_was_encoded_anew_keeps_the_watermark_alone(
+    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "again.mp4"
+    with av.open(str(recorded[0])) as source, av.open(str(path), "w") as target:
+        stream: Any = target.add_stream("libx264", rate=30)
+        stream.width, stream.height, stream.pix_fmt, stream.bit_rate = 854, 480, "yuv420p", 1_000_000
+        for frame in source.decode(video=0):
+            plain = frame.reformat(854, 480, "yuv420p")
+            plain.pts, plain.time_base = frame.pts, frame.time_base
+            target.mux(stream.encode(plain))
+        target.mux(stream.encode(None))
+    said = verify(str(path)).as_json()
+    assert said["watermark"]["detected"]
+    assert said["watermark"]["payload"] == recorded[2]["watermark"]
+    assert not said["sei"]["found"]
+    assert not said["metadata"]["found"]
+    assert said["c2pa"]["state"] in {"none", "not-installed"}
+
+
+def test_a_foreign_file_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.mp4"
+    rng = np.random.default_rng(0)
+    with av.open(str(path), "w") as target:
+        stream: Any = target.add_stream("libx264", rate=30)
+        stream.width, stream.height, stream.pix_fmt = 320, 240, "yuv420p"
+        for number in range(12):
+            picture = rng.integers(0, 256, (360, 320), np.uint8)
+            frame = av.VideoFrame.from_ndarray(picture, format="yuv420p")
+            frame.pts, frame.time_base = number, Fraction(1, 30)
+            target.mux(stream.encode(frame))
+        target.mux(stream.encode(None))
+    said = verify(str(path)).as_json()
+    assert not said["altered"]
+    assert not said["watermark"]["detected"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no video at all", b"\0" * 5000])
+def test_what_is_no_video_is_said(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.mp4"
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        verify(str(path))
+
+
+@pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+def test_a_change_after_the_signature_is_noticed(
+    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "changed.mp4"
+    data = bytearray(recorded[0].read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert manifest_state(path).state == "invalid"
+
+
+@pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+def test_what_was_cut_off_can_be_signed_later(
+    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "later.mp4"
+    with av.open(str(recorded[1])) as source, av.open(str(path), "w") as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
+    assert manifest_state(path).state == "none"
+    assert seal(path, "c0de-2a")
+    assert manifest_state(path).state == "valid"
+    twice = tmp_path / "twice.mp4"
+    shutil.copy(path, twice)
+    assert verify(str(twice)).watermark.detected
