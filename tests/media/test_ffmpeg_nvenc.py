@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -78,7 +79,7 @@ def frames(device: SimDevice, count: int, noise: bool = False) -> Iterator[Frame
         chroma = np.full((SIZE.height // 2, SIZE.width // 2, 2), 128, np.uint8)
         for target, values in ((buffer.luma, luma), (buffer.chroma, chroma)):
             device.run(
-                lambda target=target, values=values: np.copyto(target, values),
+                partial(np.copyto, target, values),
                 stream,
                 reads=(),
                 writes=(target,),
