@@ -34,6 +34,8 @@ NETWORKS: Final = ("yunet", "face_landmarks", "sface")
 SINKS: Final = 3
 _WORK = (*ANALYSE, *RENDER, "yunet")
 _GAPS = (1, 1, 1, 2, 2, 3, 6)
+_LONGEST_WAIT = 6
+"""Pictures for which a fault is waited for before the next; it stays armed."""
 _MOST_PICTURES = 12
 """Pictures for each fault, at the most: some work is done only now and then, and its fault waits for it."""
 
@@ -59,16 +61,21 @@ class Storm:
         """Faults until now."""
         return len(self.scene.board.strikes) + self.struck.total()
 
-    def arm(self, work: str, mishap: Mishap, seconds: float = 0.0) -> None:
-        """Have work fail; on a fragile device its name begins with that of the thread."""
+    def arm(self, work: str, mishap: Mishap, seconds: float = 0.0) -> str:
+        """Have work fail; on a fragile device its name begins with that of the thread. Gives its name."""
         thread = "analyse" if work in ANALYSE or work in NETWORKS else "render"
         name = f"{thread}:{work}" if len(self.prefixes) > 1 else work
         self.scene.board.arm(name, mishap, seconds)
+        return name
 
 
 def _fails(mishap: Mishap, longest: float = 0.0) -> Blow:
     def blow(storm: Storm) -> Iterator[Entry]:
-        storm.arm(storm.rng.choice(_WORK), mishap, storm.rng.uniform(0, longest))
+        name = storm.arm(storm.rng.choice(_WORK), mishap, storm.rng.uniform(0, longest))
+        for _ in range(_LONGEST_WAIT):
+            yield from storm.scene.play(1)
+            if not storm.scene.board.is_armed(name):
+                break
         yield from storm.scene.play(storm.rng.choice(_GAPS))
 
     return blow

@@ -26,7 +26,7 @@ def test_no_storm_shows_a_face(reels: Reels, fragile: bool) -> None:
     assert {"policy", "source", "sink"} <= kinds
     assert result.struck["sink 1 raises"] == result.struck["sink 2 raises"] == 1
     if fragile:
-        assert any(name.endswith("lost") for name in result.struck)
+        assert any(name.endswith(("lost", "starved")) for name in result.struck)  # either way to the CPU
 
 
 def test_a_tally_goes_on_where_it_was(tmp_path: Path) -> None:
