@@ -74,9 +74,9 @@ def presence_signs(grid: Grid, epoch: int) -> Signs:
     signs = np.zeros(grid.rows * grid.columns, np.int8)
     cells = _split(grid, epoch)[0]
     signs[cells] = _signs(PUBLIC_KEY, grid, epoch, len(cells))
-    signs = signs.reshape(grid.rows, grid.columns)
-    signs.flags.writeable = False
-    return signs
+    laid: Signs = signs.reshape(grid.rows, grid.columns)
+    laid.flags.writeable = False
+    return laid
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,5 +1,7 @@
 """Fill and shift the values of a rectangle of a picture."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -40,12 +42,13 @@ def _add(luma: Plane, delta: Delta, gains: Plane, rows: Plane) -> None:
                 low[column] = less if less < low[column] else low[column]
                 high[column] = more if more > high[column] else high[column]
         for left in range(0, width, BLOCK):
-            least, most = np.int64(low[left]), np.int64(high[left])
+            least: Any = np.int64(low[left])
+            most: Any = np.int64(high[left])
             gain[left : left + BLOCK] = gains[min((most - least) >> 2, 15), (most + least) >> 5]
         for row in range(top, bottom):
             line, change = luma[row], delta[row]
             for column in range(width):
-                shift = (np.int64(change[column]) * np.int64(gain[column]) + 128) >> 8
+                shift: Any = (np.int64(change[column]) * np.int64(gain[column]) + 128) >> 8
                 line[column] = np.uint8(min(max(np.int64(line[column]) + shift, 0), 255))
 
 
