@@ -61,7 +61,7 @@ class AuditLog:
         ``ProvenanceError`` if the disk refuses, or the log's last line is none of ours.
         """
         try:
-            with locked(self.folder / LOCK_FILE), _opened(self.path) as file:
+            with locked(self.folder / LOCK_FILE), _OpenLog(self.path) as file:
                 last = self._tail(file)
                 record = AuditRecord.make(last, self.run, event, data or {}, self._key)
                 os.write(file.number, record.line + b"\n")  # one call: a kill leaves all of it or nothing
@@ -76,7 +76,7 @@ class AuditLog:
             raise ProvenanceError(error.problem, error.remedy) from error
         return record
 
-    def _tail(self, file: "_opened") -> AuditRecord | None:
+    def _tail(self, file: "_OpenLog") -> AuditRecord | None:
         """The last line; one that a loss of power cut is closed, and a line says so."""
         content = file.tail()
         if not content:
@@ -91,14 +91,14 @@ class AuditLog:
         return closing
 
 
-class _opened:  # noqa: N801  a context manager, named for how it reads
+class _OpenLog:
     """The log's file, open for reading and appending."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.number = -1
 
-    def __enter__(self) -> "_opened":
+    def __enter__(self) -> "_OpenLog":
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self.number = os.open(self._path, flags, OWNER_FILE)
         return self
