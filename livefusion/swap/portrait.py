@@ -14,7 +14,7 @@ from livefusion.swap.neural.template import template
 
 Rgb = npt.NDArray[np.uint8]
 
-_SIDE, _FACE_SHARE = 512, 0.62
+_SIDE, _FACE_HEIGHT = 512, 317.44
 _IRIS_POINTS = 5
 PORTRAIT_SIDE = 256
 MOST_PORTRAITS = 8
@@ -41,19 +41,20 @@ def shrink_and_warp(rgb: Rgb, to_crop: Affine, side: int) -> Rgb:
     )
 
 
-def portrait(identity: Identity) -> tuple[Rgb, Landmarks]:
-    """A (512, 512, 3) picture of an identity of texture and shape alone, and its (478, 3) landmarks.
+def portrait(
+    identity: Identity, side: int = _SIDE, face_height: float = _FACE_HEIGHT
+) -> tuple[Rgb, Landmarks]:
+    """A (side, side, 3) picture of an identity of texture and shape alone, and its (478, 3) landmarks.
 
     Round the face is the colour of the skin; the eyes are those of the texture.
     """
     canonical = canonical_mesh()
     level = fit_pose(identity.shape, canonical.vertices)(identity.shape)
     level -= level.mean(axis=0)
-    centre = (_SIDE / 2, _SIDE / 2, 0)
-    points = (level * (_FACE_SHARE * _SIDE / np.ptp(level[:, 1])) + centre).astype(np.float32)
+    points = (level * face_height / np.ptp(level[:, 1]) + (side / 2, side / 2, 0)).astype(np.float32)
     opaque = identity.texture.copy()
     opaque[..., 3] = 255
-    picture = np.empty((_SIDE, _SIDE, 4), np.uint8)
+    picture = np.empty((side, side, 4), np.uint8)
     DRAW_MESH.body("cpu")(
         vertices=np.ascontiguousarray(points[:, :2]),
         depth=np.ascontiguousarray(points[:, 2]),
