@@ -91,8 +91,8 @@ class ChaosSource:
     def shots(self, captured_ns: int) -> list[Shot]:
         """What a picture captured at that time may show, newest first: its own shot and those shortly before.
 
-        A repeat, which was not captured at its time, may show any that is remembered: a machine that stops for
-        a while makes the pacer repeat one that is old.
+        A repeat, which was not captured at its time, may show any that is remembered: a machine that stops
+        for a while makes the pacer repeat one that is old.
         """
         with self._lock:
             recent = [(at_ns, shot) for at_ns, shot in self._recent if at_ns <= captured_ns]
