@@ -95,8 +95,8 @@ class IdentityLibrary:
             return _read_painting(photos[0])
         if not consent and not preview:
             _refuse_without_consent(source)
-        record = consent_from_text(consent, photos) if consent else None
-        return self._bake(Path(source).stem, photos, record)
+        own = consent_from_text(consent, photos) if consent else None
+        return self._bake(Path(source).stem, photos, own)
 
     def add(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
         """Bake photos and videos of one person and store the identity with its consent.
