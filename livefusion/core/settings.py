@@ -90,6 +90,8 @@ class SwapSettings(Snapshot):
     """Strength of the new face over the old one."""
     morph: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of its own face a DFM network that can be morphed puts in: 0 stays near the performer's."""
+    enhance_blend: Annotated[float, Field(ge=0, le=1)] = 0.8
+    """How much of the face that --enhance restores is taken: 0 leaves it as it was, 1 takes all of it."""
     expression: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much the new face's skin follows the performer's smile; only of a face made from a video."""
     relight: Annotated[float, Field(ge=0, le=1)] = 0.8
@@ -102,6 +104,13 @@ class SwapSettings(Snapshot):
     """What is in front of the face (a hand, hair, glasses, a microphone) stays in front of the new one."""
 
 
+class BadgeText(StrEnum):
+    """What the badge says."""
+
+    ENGLISH = "english"
+    CHINESE = "chinese"
+
+
 class SafetySettings(Snapshot):
     """What is shown when a face cannot be swapped."""
 
@@ -111,6 +120,8 @@ class SafetySettings(Snapshot):
     """Longest hold, in frames; then the slate is shown."""
     badge: bool = True
     """Write "AI MODIFIED" on every picture; without it, saying so is up to you."""
+    badge_text: BadgeText = BadgeText.ENGLISH
+    """Language of the badge: "AI MODIFIED", or "AI" and the words for face swap in Chinese."""
     badge_off_reason: Annotated[str, Field(max_length=500)] = ""
     """Why there is no badge: --no-badge needs it, and it goes to the audit log."""
     preview: bool = False
@@ -202,6 +213,9 @@ class Settings(Snapshot):
     that was added (livefusion models add)."""
     family: str = ""
     """Family of the engine's network, where its file fits several: hyperswap, simswap, ghost or hififace."""
+    enhance: str = ""
+    """A network of yours that restores the new face (GFPGAN, GPEN, RestoreFormer or CodeFormer): a file or a
+    name. It is the first to be left out when frames come late; live, one that is too slow here is not used."""
     pace: Pace | None = None
     """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs do not."""
     duration: Annotated[float, Field(gt=0)] | None = None

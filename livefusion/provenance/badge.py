@@ -1,4 +1,4 @@
-"""The badge that says "AI MODIFIED", and the slate that is shown instead of a picture that is withheld.
+"""The badge that says that AI changed the picture, and the slate that is shown instead of one that is withheld.
 
 EU Code of Practice on marking (June 2026): capital letters, top right, unobstructed, shown all the time.
 China's GB 45438-2025: text height at least 5 % of the picture's short side. Both are drawn once for each
@@ -15,13 +15,18 @@ from PIL import Image, ImageDraw, ImageFont
 from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Region, Size
 from livefusion.core.patch import Patch
+from livefusion.core.settings import BadgeText
+from livefusion.inference.registry import find_models_folder
 
 Bytes = npt.NDArray[np.uint8]
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
-BADGE_TEXT = "AI MODIFIED"
 BADGE_SHORT = "AI"
 """For pictures in which the whole text would not be wide enough to be read; the Code allows it."""
+TEXTS = {BadgeText.ENGLISH: "AI MODIFIED", BadgeText.CHINESE: "AI\u6362\u8138"}
+"""The second is "AI face swap" in Chinese, as GB 45438 asks for."""
+FONTS = {BadgeText.ENGLISH: "", BadgeText.CHINESE: "badge_font.ttf"}
+"""Files in the models folder; Pillow's own font, which has no Chinese, where there is none."""
 SLATE_TITLE = "LiveFusion: one moment"
 SLATE_TEXT = "Picture withheld"
 
@@ -39,13 +44,13 @@ OVERSAMPLING = 4
 
 
 @lru_cache(maxsize=32)
-def badge_patch(size: Size, color: ColorInfo) -> Patch:
+def badge_patch(size: Size, color: ColorInfo, text: BadgeText = BadgeText.ENGLISH) -> Patch:
     """The badge for a picture of even ``size``: YUVA pixels and their place at the top right.
 
     The arrays are read-only and shared between calls. A picture too small for the text carries "AI" alone,
     and one too small for that a plain plate; only a picture of less than 2×2 pixels has an empty region.
     """
-    picture = _badge_picture(size)
+    picture = _badge_picture(size, text)
     width, height = picture.size
     margin = _even(min(size.width, size.height) * 0.02)
     x = max(0, size.width - width - margin) & ~1
@@ -63,7 +68,7 @@ def slate(size: Size, color: ColorInfo, text: str = SLATE_TEXT) -> tuple[Bytes, 
     Luma is (height, width), chroma (height/2, width/2, 2); uint8, read-only and shared between calls.
     """
     picture = _slate_picture(size, text)
-    badge = _badge_picture(size)
+    badge = _badge_picture(size, BadgeText.ENGLISH)
     region = badge_patch(size, color).region
     picture.paste(badge, (region.x, region.y), badge)
     yuv = rgb_to_yuv(np.asarray(picture), color)
@@ -87,11 +92,11 @@ def rgb_to_yuv(rgb: Bytes, color: ColorInfo) -> Bytes:
     return np.clip(np.rint(np.stack(planes, axis=-1)), 0, 255).astype(np.uint8)
 
 
-def _badge_picture(size: Size) -> Image.Image:
+def _badge_picture(size: Size, kind: BadgeText) -> Image.Image:
     """The badge as RGBA, no larger than the picture, with even sides."""
     capitals = max(SMALLEST_TEXT, math.ceil(min(size.width, size.height) * TEXT_SHARE))
-    font = _font_of_height(capitals)
-    for text in (BADGE_TEXT, BADGE_SHORT, ""):
+    font = _font_of_height(capitals, FONTS[kind])
+    for text in (TEXTS[kind], BADGE_SHORT, ""):
         left, top, right, bottom = font.getbbox(text) if text else (0, 0, 0, 0)
         pad_x, pad_y = capitals * 0.6, capitals * 0.45
         plate = Size(_even(right - left + 2 * pad_x), _even(max(bottom - top, capitals) + 2 * pad_y))
@@ -138,12 +143,16 @@ def _slate_picture(size: Size, reason: str) -> Image.Image:
 
 
 @lru_cache(maxsize=32)
-def _font_of_height(capitals: int) -> Font:
-    """Pillow's own font at the smallest size at which a capital letter is so many pixels high."""
+def _font_of_height(capitals: int, file: str = "") -> Font:
+    """A font of the models folder, or Pillow's own, in the smallest size whose M is so many pixels high."""
     points = float(capitals)
-    while (height := _ink_height(ImageFont.load_default(points))) < capitals:
+    while (height := _ink_height(_font(points, file))) < capitals:
         points *= max(1.02, capitals / max(1, height))
-    return ImageFont.load_default(points)
+    return _font(points, file)
+
+
+def _font(points: float, file: str) -> Font:
+    return ImageFont.truetype(find_models_folder() / file, points) if file else ImageFont.load_default(points)
 
 
 def _ink_height(font: Font) -> int:

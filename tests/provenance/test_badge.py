@@ -8,6 +8,7 @@ import pytest
 
 from livefusion.core.color import ColorInfo, Matrix, Range
 from livefusion.core.geometry import Size
+from livefusion.core.settings import BadgeText
 from livefusion.provenance.badge import INK, PLATE, badge_patch, rgb_to_yuv, slate
 
 pytestmark = pytest.mark.unit
@@ -39,9 +40,10 @@ def test_text_stands_out_from_the_plate_on_any_ground(ground: float) -> None:
     assert contrast(np.array(INK[:3]) / 255, seen) >= 4.5
 
 
+@pytest.mark.parametrize("text", BadgeText)
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_badge_is_at_the_top_right_with_capitals_of_five_percent(size: Size) -> None:
-    patch = badge_patch(size, ColorInfo())
+def test_badge_is_at_the_top_right_with_capitals_of_five_percent(size: Size, text: BadgeText) -> None:
+    patch = badge_patch(size, ColorInfo(), text)
     region = patch.region
     assert patch.pixels.shape == (region.height, region.width, 4)
     assert region.x + region.width <= size.width
@@ -51,9 +53,10 @@ def test_badge_is_at_the_top_right_with_capitals_of_five_percent(size: Size) -> 
     assert ink[-1] - ink[0] + 1 >= 0.05 * min(size.width, size.height)
 
 
+@pytest.mark.parametrize(("text", "fewest"), [(BadgeText.ENGLISH, 8), (BadgeText.CHINESE, 4)])
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_text_is_whole_and_smooth(size: Size) -> None:
-    luma = badge_patch(size, ColorInfo()).pixels[..., 0]
+def test_text_is_whole_and_smooth(size: Size, text: BadgeText, fewest: int) -> None:
+    luma = badge_patch(size, ColorInfo(), text).pixels[..., 0]
     lit = luma > 100
     assert not lit[0].any()
     assert not lit[-1].any()
@@ -61,7 +64,7 @@ def test_text_is_whole_and_smooth(size: Size) -> None:
     assert not lit[:, -1].any()
     columns = lit.any(axis=0).astype(np.int8)
     letters = np.count_nonzero(np.diff(columns) == 1)
-    assert letters >= 8  # of ten letters some touch
+    assert letters >= fewest  # of ten letters some touch
     assert np.unique(luma).size > 16  # edges in between, not two values alone
 
 
