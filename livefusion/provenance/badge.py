@@ -1,4 +1,4 @@
-"""The badge that says that AI changed the picture, and the slate that is shown instead of one that is withheld.
+"""The badge that says that AI changed the picture, and the slate for a picture that is withheld.
 
 EU Code of Practice on marking (June 2026): capital letters, top right, unobstructed, shown all the time.
 China's GB 45438-2025: text height at least 5 % of the picture's short side. Both are drawn once for each

@@ -53,7 +53,7 @@ def test_badge_is_at_the_top_right_with_capitals_of_five_percent(size: Size, tex
     assert ink[-1] - ink[0] + 1 >= 0.05 * min(size.width, size.height)
 
 
-@pytest.mark.parametrize(("text", "fewest"), [(BadgeText.ENGLISH, 8), (BadgeText.CHINESE, 4)])
+@pytest.mark.parametrize(("text", "fewest"), [(BadgeText.ENGLISH, 8), (BadgeText.CHINESE, 3)])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_text_is_whole_and_smooth(size: Size, text: BadgeText, fewest: int) -> None:
     luma = badge_patch(size, ColorInfo(), text).pixels[..., 0]
@@ -64,7 +64,7 @@ def test_text_is_whole_and_smooth(size: Size, text: BadgeText, fewest: int) -> N
     assert not lit[:, -1].any()
     columns = lit.any(axis=0).astype(np.int8)
     letters = np.count_nonzero(np.diff(columns) == 1)
-    assert letters >= fewest  # of ten letters some touch
+    assert letters >= fewest  # of ten letters some touch, of four one pair
     assert np.unique(luma).size > 16  # edges in between, not two values alone
 
 
