@@ -125,7 +125,7 @@ class Pipeline:
         mark = self._parts.mark()
         self.plans.begin(RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark))
         self._conduct.begin(self._recovery.device.name, ends.outputs if ends else ())
-        self.plans.allow(face, self._conduct.use(face, self.plans.allow))
+        self._conduct.use(face, self.plans.allow, partial(self.plans.allow, face))
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
         if interval is not None:  # late is what comes to its face when the next picture is taken already
@@ -175,11 +175,11 @@ class Pipeline:
             loaded = self._library.load(source, consent, preview=self._settings.safety.preview)
             identity = smoothed(loaded, self._settings.swap.smoothness)
             self._stages.prepare(identity)
-            permit = self._conduct.use(identity, self.plans.allow)
+            swap = swap_settings(identity, self._settings.swap)
+            self._conduct.use(identity, self.plans.allow, partial(self.plans.switch, identity, swap))
         except LiveFusionError as error:
             self._conduct.refused(error)
             raise
-        self.plans.switch(identity, swap_settings(identity, self._settings.swap), permit)
 
     def progress(self) -> Progress:
         """Figures for a live line."""

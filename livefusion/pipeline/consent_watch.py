@@ -20,14 +20,16 @@ LOOK_NS: Final = NANOSECONDS // 20
 """How often the file is looked at: 20 calls of stat a second take 0.1 ms of the processor, and a look at it
 through the system's own notices would be another library on each system."""
 
+_SAME_END_NS: Final = NANOSECONDS
 _Stamp = tuple[int, int, int] | None
 
 
 class ConsentWatch:
     """Watches one consent file on a thread of its own, until it is closed or has another one to watch.
 
-    ``read`` gives the record; ``changed`` is told each permit that differs from the one before, on the
-    thread. ``permit`` and ``ends_at`` are those of the record as it is now.
+    ``read`` gives the record, and raises what is wrong if it is none for the face on show; ``changed`` is told
+    each permit that differs from the one before, on the thread. ``permit`` and ``ends_at`` are those of the
+    record as it was when the face was loaded: it is read anew at once, for it may have been withdrawn since.
     """
 
     def __init__(
@@ -46,7 +48,7 @@ class ConsentWatch:
         self._changed = changed
         self._clock = clock
         self._stop = Alarm(clock)
-        self._stamp = _stamp(file)
+        self._stamp: _Stamp = None
         self._ends_at = ends_at
         self._thread = threading.Thread(target=self._watch, name="consent", daemon=True)
         self._thread.start()
@@ -58,7 +60,7 @@ class ConsentWatch:
     def _watch(self) -> None:
         while not self._stop.wait(self._patience_ns()):
             permit = self._look()
-            if permit != self._permit and not self._stop.is_set:
+            if _differs(permit, self._permit) and not self._stop.is_set:
                 self._permit = permit
                 self._changed(permit)
 
@@ -89,6 +91,13 @@ class ConsentWatch:
         except LiveFusionError as error:
             _log.warning("%s", error)
             return Permit(CONSENT_WITHDRAWN)
+
+
+def _differs(permit: Permit, other: Permit) -> bool:
+    """Whether two permits say something else; the end of one date is never the same nanosecond twice."""
+    if permit.refusal != other.refusal or permit.until_ns is None or other.until_ns is None:
+        return permit != other
+    return abs(permit.until_ns - other.until_ns) > _SAME_END_NS
 
 
 def _stamp(file: Path) -> _Stamp:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from livefusion import __version__
-from livefusion.core.errors import LiveFusionError, SettingsError
+from livefusion.core.errors import IdentityError, LiveFusionError, SettingsError
 from livefusion.core.face import Identity
 from livefusion.core.frame import Frame
 from livefusion.core.settings import MissingFacePolicy, Settings
@@ -83,19 +83,24 @@ class Conduct:
         if safety.on_missing_face is MissingFacePolicy.PASS:
             self._trail.note(AuditEvent.POLICY, on_missing_face="pass: a face that is lost is shown as it is")
 
-    def use(self, identity: Identity, changed: Changed) -> Permit:
-        """Note whose face is put on, and watch its consent from now on; what it permits.
+    def use(
+        self, identity: Identity, changed: Changed, put: Callable[[Permit], None] = lambda _permit: None
+    ) -> Permit:
+        """Note whose face is put on, ``put`` it on, and watch its consent from then on; what it permits.
 
-        ``IdentityError`` if the consent does not reach to where the pictures go.
+        ``IdentityError`` if the consent does not reach to where the pictures go, ``ProvenanceError`` if what
+        must be in the audit log cannot be written there; then nothing changes.
         """
         permit = permit_for(identity, self._clock)
         record = _record_of(identity)
         if record is not None:
-            for scope in self._scopes:
-                record.require_scope(scope)
+            self._require_scopes(record)
         self._trail.note(AuditEvent.IDENTITY, identity=identity.id, **_whose(identity, record))
         if permit.refusal:
             _log.warning("%s: only the slate is shown: %s", permit.refusal, REMEDY)
+        if record is not None or self._is_unusual:
+            self._trail.settle()
+        put(permit)  # before the watch begins, which must find its face on show
         self._watch_consent(identity, record, permit, changed)
         return permit
 
@@ -142,12 +147,28 @@ class Conduct:
             if identity is not None and record is not None and record.face is not None:
                 self._watch = ConsentWatch(
                     self._store.consent_file(identity.id),
-                    read=partial(self._store.record, identity.id),
+                    read=partial(self._read_consent, identity, record.face),
                     permit=permit,
                     ends_at=record.ends_at,
                     changed=partial(self._on_change, identity, changed),
                     clock=self._clock,
                 )
+
+    @property
+    def _is_unusual(self) -> bool:
+        safety = self._settings.safety
+        return not safety.badge or safety.on_missing_face is MissingFacePolicy.PASS
+
+    def _require_scopes(self, record: ConsentRecord) -> None:
+        for scope in self._scopes:
+            record.require_scope(scope)
+
+    def _read_consent(self, identity: Identity, face: str) -> ConsentRecord:
+        record = self._store.record(identity.id)
+        if record.face != face:
+            raise IdentityError(f"the consent for {identity.id} is now for another face", "start anew")
+        self._require_scopes(record)
+        return record
 
     def _on_change(self, identity: Identity, changed: Changed, permit: Permit) -> None:
         changed(identity, permit)

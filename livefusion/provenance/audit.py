@@ -113,6 +113,9 @@ class _OpenLog:
         return os.read(self.number, _TAIL_BYTES)
 
 
+_Entry: TypeAlias = tuple[AuditEvent, dict[str, Any]]
+
+
 class AuditTrail:
     """Notes what a run does, from any thread and without waiting: a thread of its own writes it down.
 
@@ -124,13 +127,23 @@ class AuditTrail:
         self.lost = 0
         self._audit = log
         self._alive_seconds = alive_seconds
-        self._queue: queue.SimpleQueue[tuple[AuditEvent, dict[str, Any]] | None] = queue.SimpleQueue()
+        self._why: ProvenanceError | None = None
+        self._queue: queue.SimpleQueue[_Entry | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
         self._thread.start()
 
     def note(self, event: AuditEvent, **data: Any) -> None:
         """Have an event written down; 1 µs."""
         self._queue.put((event, data))
+
+    def settle(self) -> None:
+        """Wait until all that was noted is on the disk; ``ProvenanceError`` if it could not be written."""
+        written = threading.Event()
+        self._queue.put(written)
+        if not written.wait(timeout=_END_SECONDS):
+            raise ProvenanceError("the audit log is not written", "see who holds its lock, and the disk")
+        if self.lost and self._why is not None:
+            raise ProvenanceError(self._why.problem, self._why.remedy) from self._why
 
     def close(self) -> None:
         """Write down what is still to be, and end."""
@@ -145,7 +158,10 @@ class AuditTrail:
                 entry = (AuditEvent.ALIVE, {})
             if entry is None:
                 return
-            self._append(*entry)
+            if isinstance(entry, threading.Event):
+                entry.set()
+            else:
+                self._append(*entry)
 
     def _append(self, event: AuditEvent, data: dict[str, Any]) -> None:
         if self.lost:
@@ -154,6 +170,7 @@ class AuditTrail:
             self._audit.append(event, data)
             self.lost = 0
         except (ProvenanceError, TypeError) as error:  # the run goes on: a picture is no reason to crash
+            self._why = error if isinstance(error, ProvenanceError) else ProvenanceError(str(error))
             if not self.lost:
                 _log.error("an event (%s) is missing in the audit log: %s", event, error)
             self.lost += 1
@@ -163,6 +180,9 @@ class NoTrail:
     """Notes nothing: for graphs that are embedded or tested."""
 
     def note(self, event: AuditEvent, **data: Any) -> None:
+        """Nothing."""
+
+    def settle(self) -> None:
         """Nothing."""
 
 

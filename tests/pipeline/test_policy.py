@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.errors import IdentityError, ProvenanceError, SettingsError
 from livefusion.core.face import Identity
 from livefusion.core.settings import MissingFacePolicy, SafetySettings, Settings
 from livefusion.core.timing import NANOSECONDS, SystemClock
@@ -40,9 +40,14 @@ class Notes:
 
     def __init__(self) -> None:
         self.lines: list[tuple[AuditEvent, dict[str, Any]]] = []
+        self.broken = False
 
     def note(self, event: AuditEvent, **data: Any) -> None:
         self.lines.append((event, data))
+
+    def settle(self) -> None:
+        if self.broken:
+            raise ProvenanceError("the audit log cannot be written")
 
     @property
     def events(self) -> list[AuditEvent]:
@@ -127,6 +132,71 @@ def test_a_consent_that_is_given_again_is_noticed_too(rig: Rig, identity: Identi
     rig.keep(identity)
     assert rig.changed.wait(timeout=30)
     assert rig.permits[-1] == Permit()
+
+
+@pytest.mark.parametrize("how", ["revoke", "remove", "another face"])
+def test_what_ended_while_the_face_was_got_ready_is_noticed(rig: Rig, identity: Identity, how: str) -> None:
+    face = rig.keep(identity)
+    if how == "another face":
+        rig.store.remove("ana")
+        rig.store.keep("ana", ConsentRecord.record("ana", "Ana", "talk", []), b"somebody else's")
+    else:
+        getattr(rig.store, how)("ana")
+    put: list[Permit] = []
+    rig.conduct.use(face, rig.on_change, put.append)
+    assert rig.changed.wait(timeout=30)
+    assert put == [Permit()]
+    assert rig.permits == [Permit(CONSENT_WITHDRAWN)]
+
+
+@pytest.mark.parametrize("what", ["another face", "another scope", "the record of somebody else"])
+def test_a_consent_for_something_else_does_not_go_on_showing_the_face(
+    rig: Rig, identity: Identity, what: str
+) -> None:
+    """The name is the same, the signature is good, and nobody agreed to what is on show."""
+    face = rig.keep(identity)
+    rig.conduct.begin("cpu", [parse_output("vcam:")])
+    rig.conduct.use(face, rig.on_change)
+    record = ConsentRecord.record("ana", "Ana", "talk", [])
+    if what == "the record of somebody else":
+        rig.store.keep("bo", record, b"face of bo")
+        rig.store.consent_file("ana").write_bytes(rig.store.consent_file("bo").read_bytes())
+    else:
+        rig.store.remove("ana")
+        scope = [Scope.RECORDING] if what == "another scope" else list(Scope)
+        content = b"somebody else's" if what == "another face" else b"face"
+        rig.store.keep("ana", record.model_copy(update={"scope": tuple(scope)}), content)
+    assert rig.changed.wait(timeout=30)
+    wait_for(lambda: rig.permits[-1] == Permit(CONSENT_WITHDRAWN))
+    threading.Event().wait(0.2)
+    assert rig.permits[-1] == Permit(CONSENT_WITHDRAWN)
+
+
+def test_a_file_that_is_written_anew_unchanged_is_no_news(rig: Rig, identity: Identity) -> None:
+    face = rig.keep(identity, until=date(2199, 1, 1))
+    rig.conduct.use(face, rig.on_change)
+    content = rig.store.consent_file("ana").read_bytes()
+    rig.store.consent_file("ana").write_bytes(content)
+    assert not rig.changed.wait(timeout=0.3)
+
+
+@pytest.mark.parametrize("what", ["a real face", "no badge", "raw faces", "a persona"])
+def test_what_must_be_accounted_for_needs_an_audit_log(tmp_path: Path, identity: Identity, what: str) -> None:
+    safety = {
+        "no badge": {"badge": False, "badge_off_reason": "a film"},
+        "raw faces": {"on_missing_face": "pass"},
+    }
+    rig = Rig(tmp_path, Settings(input="clip.mp4", safety=SafetySettings(**safety.get(what, {}))))
+    face = rig.keep(identity) if what == "a real face" else identity
+    rig.notes.broken = True
+    put: list[Permit] = []
+    if what == "a persona":
+        rig.conduct.use(face, rig.on_change, put.append)
+        assert put == [Permit()]
+    else:
+        with pytest.raises(ProvenanceError, match="audit log"):
+            rig.conduct.use(face, rig.on_change, put.append)
+        assert not put
 
 
 def test_an_end_is_noticed_by_the_watch_as_well(

@@ -306,3 +306,24 @@ def test_a_disk_that_refuses_is_an_error_of_ours(log: AuditLog, monkeypatch: pyt
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ProvenanceError, match="No space left"):
         log.append(AuditEvent.START)
+
+
+@pytest.mark.parametrize("what", ["a folder in its place", "a foreign last line", "a picture"])
+def test_who_needs_a_line_is_told_that_it_cannot_be_written(log: AuditLog, what: str) -> None:
+    if what == "a folder in its place":
+        log.path.mkdir()
+    elif what == "a foreign last line":
+        log.path.write_bytes(b"nothing of ours\n")
+    trail = AuditTrail(log)
+    trail.note(AuditEvent.IDENTITY, whose=np.zeros(3) if what == "a picture" else "Ana")
+    with pytest.raises(ProvenanceError):
+        trail.settle()
+    trail.close()
+
+
+def test_who_needs_a_line_waits_until_it_is_written(log: AuditLog) -> None:
+    trail = AuditTrail(log)
+    trail.note(AuditEvent.IDENTITY, whose="Ana")
+    trail.settle()
+    assert [record.event for record in verify(log).records] == [AuditEvent.IDENTITY]
+    trail.close()
