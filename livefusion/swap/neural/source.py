@@ -33,7 +33,9 @@ FindModel = Callable[[str], ModelFile | None]
 """The user's model of a family, None if there is none."""
 
 RECOGNISER_SIDE = 112
-_RECOGNISER_TEMPLATE = "arcface_112_v2"
+# By family; others see what ArcFace does. SimSwap's own code shows its recogniser the crop of the network,
+# made smaller.
+_TEMPLATES: dict[str, str] = {"simswap_arcface": "arcface_112_v1"}
 # (mean, deviation) of RGB / 255 by family; others take what ArcFace does, (x − 127.5) / 127.5.
 _NORMALISED: dict[str, tuple[Three, Three]] = {"simswap_arcface": (IMAGENET_MEAN, IMAGENET_DEVIATION)}
 
@@ -49,7 +51,8 @@ class _Chain:
     def embed(self, view: Portrait) -> Floats:
         """The embedding (512,) of one picture, as the last network gives it."""
         mean, deviation = _NORMALISED.get(self.family, (HALF, HALF))
-        image = picture_tensor(view, _RECOGNISER_TEMPLATE, RECOGNISER_SIDE, mean, deviation)
+        name = _TEMPLATES.get(self.family, "arcface_112_v2")
+        image = picture_tensor(view, name, RECOGNISER_SIDE, mean, deviation)
         embedding = _only_output(self.recogniser, image)
         if self.converter is not None:
             embedding = _only_output(self.converter, embedding[None])

@@ -18,7 +18,10 @@ RECOGNISER_SIDE = 112
 
 
 class Oracle:
-    """Knows one stand-in, and whose face it makes. ``view`` is a picture of that person with landmarks."""
+    """Knows one stand-in, and whose face it makes. ``view`` is a picture of that person with landmarks.
+
+    With a ``boost`` of n the crop is n times finer, and the stand-in sees every n-th pixel of every n-th row.
+    """
 
     def __init__(
         self,
@@ -26,14 +29,17 @@ class Oracle:
         view: View,
         crop: Callable[[View, Doubles, int], Doubles],
         morph: float = 1.0,
+        boost: int = 1,
     ) -> None:
         self._truth = truth
+        self._boost = boost
         self._tint = known.tint(truth, _told(truth, view, crop), morph)
 
     def picture(self, rgb: Rgb, landmarks: Landmarks) -> Doubles:
         """(h, w, 3) RGB in [0, 1]: the new face, of use where the picture shows the performer's."""
-        truth, size = self._truth, self._truth.size
-        forth = similarity(five_points(landmarks), truth.places())
+        truth, boost = self._truth, self._boost
+        size = truth.size * boost
+        forth = similarity(five_points(landmarks), places(truth.points, size))
         crop = cv2.warpAffine(
             rgb.astype(np.float32) / 255,
             forth,
@@ -41,7 +47,11 @@ class Oracle:
             flags=cv2.INTER_LINEAR,
             borderMode=cv2.BORDER_REPLICATE,
         )
-        face = known.new_face(truth, crop.transpose(2, 0, 1).astype(np.float64), self._tint)
+        channels = crop.transpose(2, 0, 1).astype(np.float64)
+        face = np.empty_like(channels)
+        for y, x in np.ndindex(boost, boost):
+            tile = channels[:, y::boost, x::boost]
+            face[:, y::boost, x::boost] = known.new_face(truth, tile, self._tint)
         back = cv2.warpAffine(
             face.transpose(1, 2, 0).astype(np.float32),
             forth,
@@ -67,7 +77,9 @@ def _told(truth: Truth, view: View, crop: Callable[[View, Doubles, int], Doubles
         return None
     if truth.identity == "picture":
         return crop(view, places(truth.picture_points, truth.picture_side), truth.picture_side)
-    picture = crop(view, places("v2", RECOGNISER_SIDE), RECOGNISER_SIDE)
+    # SimSwap's recogniser sees what its network does; all others what InsightFace's do.
+    points = truth.points if truth.recogniser == "simswap_arcface" else "v2"
+    picture = crop(view, places(points, RECOGNISER_SIDE), RECOGNISER_SIDE)
     weights, bias = known.recogniser_weights(truth.recogniser)
     embedding = weights @ known.pooled(picture) + bias
     if truth.converter:
