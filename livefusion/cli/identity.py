@@ -6,11 +6,14 @@ from datetime import date
 from pathlib import Path
 
 from livefusion.cli.console import Console
+from livefusion.cli.flags import add_settings, settings_from
 from livefusion.cli.identity_check import check, describe_check
 from livefusion.cli.identity_consent import export, recorded, remove, revoke, rows
+from livefusion.cli.identity_suggest import ABOUT, describe_suggest, suggest
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
+from livefusion.core.catalogue import catalogue
 from livefusion.core.errors import IdentityError, SettingsError
 from livefusion.core.words import did_you_mean
 from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord, Scope, consent_of_oneself
@@ -34,7 +37,7 @@ def parser() -> CommandParser:
         "The faces to put on: personas, which belong to nobody, and real persons who agreed to it.",
         'livefusion identity add ana ana1.jpg ana2.jpg --by "Ana Lima" --consent "my talk in May"',
     )
-    actions = made.add_actions("list|show|check|add|revoke|remove|export|template")
+    actions = made.add_actions("list|show|suggest|check|add|revoke|remove|export|template")
     listed = actions.add_parser(
         "list",
         help="show what there is, personas first",
@@ -50,6 +53,14 @@ def parser() -> CommandParser:
         example="livefusion identity show ana",
     )
     shown.add_argument("name", metavar="NAME", help="which one")
+    describe_suggest(
+        actions.add_parser(
+            "suggest",
+            help="try every persona on you, and tell which one hides you best",
+            description=ABOUT,
+            example="livefusion identity suggest camera:0",
+        )
+    )
     describe_check(
         actions.add_parser(
             "check",
@@ -88,6 +99,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             status = _list(arguments.names, console)
         case "show":
             status = _show(name, console)
+        case "suggest":
+            status = suggest(arguments, console)
         case "check":
             status = check(arguments, _photos(arguments.photos, videos=False), console)
         case "add":
@@ -129,6 +142,8 @@ def _describe_add(added: CommandParser) -> None:
     added.add_argument("--until", metavar="YYYY-MM-DD", help="last day of the consent; else until withdrawn")
     added.add_argument("--scope", choices=[*Scope], help="where alone it may be put on; else in both")
     added.add_argument("--myself", action="store_true", help="it is your own face: answers the rest")
+    others = [one.key for one in catalogue() if one.key not in ("gate.gate_model", "gate.gate_threshold")]
+    add_settings(added, leave_out=others)
 
 
 def _describe_template(template: CommandParser) -> None:
@@ -209,6 +224,7 @@ def _row(name: str) -> tuple[str, ...]:
 
 
 def _add(arguments: argparse.Namespace, console: Console) -> int:
+    from livefusion.pipeline.gate_model import photo_screen
     from livefusion.pipeline.identities import IdentityLibrary
 
     until = _day(arguments.until) if arguments.until else None
@@ -222,8 +238,9 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
     consent = consent.model_copy(update={"until": until, "scope": scope})
     consent.require_valid(date.today())
     library = IdentityLibrary(tell=tell_on(console))
+    screen = photo_screen(settings_from(arguments).gate)
     try:
-        identity = library.add(arguments.name, photos, consent)
+        identity = library.add(arguments.name, photos, consent, screen=screen)
     finally:
         console.status("")
     recorded(arguments.name, IdentityStore().record(arguments.name))
