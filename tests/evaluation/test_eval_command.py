@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,28 @@ def test_a_set_goes_on_after_a_clip_that_fails(tmp_path: Path, monkeypatch: pyte
     whole = json.loads((tmp_path / "eval.json").read_text(encoding="utf-8"))
     assert [clip["input"] for clip in whole["clips"]] == ["a", "c"]
     assert "| cos_source | 0.500 | 0.500 | 0.500 |" in (tmp_path / "eval.md").read_text(encoding="utf-8")
+
+
+def test_a_suggested_persona_is_named_and_a_clip_without_one_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_options: Any) -> SimpleNamespace:
+        commands.append(command[3:])
+        if command[3] == "eval":
+            Path(command[-1]).write_text(json.dumps({"clips": [_clip("a", 0.5) | {"source": "kai"}]}))
+            return SimpleNamespace(returncode=0)
+        picked = {"a": "kai", "b": None}.get(command[5])
+        return SimpleNamespace(returncode=command[5] == "c", stdout=json.dumps({"suggested": picked}))
+
+    monkeypatch.setattr(eval_set.subprocess, "run", run)
+    assert eval_set.main([str(tmp_path), "-i", "a", "-i", "b", "-i", "c", "-s", "suggest"]) == 1
+    evaluated = [command for command in commands if command[0] == "eval"]
+    assert evaluated == [["eval", "a", "-s", "kai", "--json", str(tmp_path / "a-as-kai.json")]]
+    assert "| a as kai (suggested) |" in (tmp_path / "eval.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "eval.json").read_text())["clips"][0]["suggested"] is True
+    assert "no persona is suggested for b" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "[[clip]]\n", '[[clip]]\ninput = "a"\nsauce = "b"\n'])
