@@ -90,6 +90,9 @@ class SwapSettings(Snapshot):
     """Strength of the new face over the old one."""
     morph: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of its own face a DFM network that can be morphed puts in: 0 stays near the performer's."""
+    pixel_boost: Annotated[int, Field(ge=1, le=4)] = 1
+    """How many times finer a network's faces are made than it gives them: 2 takes four times as long, 3 nine
+    times, 4 sixteen times."""
     enhance_blend: Annotated[float, Field(ge=0, le=1)] = 0.8
     """How much of the face that --enhance restores is taken: 0 leaves it as it was, 1 takes all of it."""
     expression: Annotated[float, Field(ge=0, le=1)] = 1.0

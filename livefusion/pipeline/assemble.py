@@ -68,7 +68,7 @@ class Pipeline:
     def __init__(
         self, settings: Settings, *, library: IdentityLibrary | None = None, parts: Parts | None = None
     ) -> None:
-        self._engine = EngineChoice(settings.engine, settings.family)
+        self._engine = EngineChoice(settings.engine, settings.family, settings.swap.pixel_boost)
         require_reason(settings)
         self._settings = settings
         self._library = library or IdentityLibrary()

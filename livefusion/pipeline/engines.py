@@ -19,12 +19,15 @@ ENGINES: Final = ("auto", "mesh")
 class EngineChoice:
     """What ``--engine`` means. ``SettingsError`` if it names nothing that could be an engine.
 
+    ``family`` is that of a network whose file fits several, ``boost`` how many times finer its faces are made.
+
     The model is looked at once, when an engine is made first, and made anew for another device.
     """
 
-    def __init__(self, engine: str, family: str = "") -> None:
+    def __init__(self, engine: str, family: str = "", boost: int = 1) -> None:
         self._engine = engine
         self._family = family
+        self._boost = boost
         self._model: ModelFile | None = None
         if engine not in ENGINES and not _could_be_a_model(engine):
             raise SettingsError(
@@ -53,7 +56,8 @@ class EngineChoice:
         mesh = MeshEngine(device)
         if not self.is_neural:
             return mesh
-        return StandbyEngine(mesh, partial(NeuralEngine, device, self.find(), mesh=mesh), live=live)
+        load = partial(NeuralEngine, device, self.find(), mesh=mesh, boost=self._boost)
+        return StandbyEngine(mesh, load, live=live)
 
 
 def _could_be_a_model(engine: str) -> bool:

@@ -30,6 +30,7 @@ from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
 from livefusion.swap.neural.selftest import fixed_inputs, judge
 from livefusion.swap.neural.source import FindModel, SourceReader, find_route
+from livefusion.swap.neural.template import template
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,8 @@ class NeuralEngine:
     """Makes faces with a network (``swap.engine.SwapEngine``).
 
     Where the network gives something that is no picture, the mesh engine's face takes its place. ``find``
-    gives the user's models of a family, by which an identity is told to the network.
+    gives the user's models of a family, by which an identity is told to the network; ``boost`` is how many
+    times finer than the network faces are made (``SwapNetwork``).
 
     ``ModelError`` if the file, or one that it needs, is missing, damaged or foreign; what the device says.
     """
@@ -61,6 +63,7 @@ class NeuralEngine:
         mesh: MeshEngine | None = None,
         session: Session | None = None,
         find: FindModel = find_of_family,
+        boost: int = 1,
     ) -> None:
         self._device = device
         self._model = model
@@ -70,9 +73,9 @@ class NeuralEngine:
         self.recipe = recipe_for(self.contract)
         self._source = SourceReader(self.recipe, model.name, find)
         self.session = session or load_session(device, model)
-        self._network = SwapNetwork(device, self.session, self.contract, self.recipe, model.name)
+        self._network = SwapNetwork(device, self.session, self.contract, self.recipe, model.name, boost=boost)
         self._mask = CropMask(device)
-        self._points = self.recipe.points
+        self._points = template(self.recipe.template, self._network.side)
         self._upload_stream = device.stream("identities")
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
         self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
@@ -143,7 +146,7 @@ class NeuralEngine:
         to_crop = similarity_onto(five_points(track.landmarks), self._points)
         self._network.run(frame, to_crop, stream)
         mask = self._mask.draw(
-            track.landmarks, to_crop, self.recipe.size, stream, mouth=settings.mouth, eyes=settings.eyes
+            track.landmarks, to_crop, self._network.side, stream, mouth=settings.mouth, eyes=settings.eyes
         )
         self._network.read(frame, mask, stream)
         # From the pixels of the patch, which begin at its region.

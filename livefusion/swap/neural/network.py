@@ -19,31 +19,48 @@ from livefusion.swap.neural.recipe import Recipe
 
 FEATHER_SHARE = 0.05
 """Of the crop's side: the new face fades out so far before the crop ends."""
+_CHANNELS = 4
 
 
 class SwapNetwork:
-    """One network on fixed buffers. Used on one thread and one stream."""
+    """One network on fixed buffers. Used on one thread and one stream.
+
+    With a ``boost`` of n, a crop has n times the network's pixels a side. It is cut into n² tiles, each with
+    every n-th pixel of every n-th row, of which the network makes faces: in one run if it takes as many
+    pictures as one likes, else one after another.
+    """
 
     def __init__(
-        self, device: Device, session: Loaded, contract: SwapContract, recipe: Recipe, name: str
+        self,
+        device: Device,
+        session: Loaded,
+        contract: SwapContract,
+        recipe: Recipe,
+        name: str,
+        *,
+        boost: int = 1,
     ) -> None:
         self._device = device
         self._contract = contract
         self._recipe = recipe
-        self._beside = _beside_shapes(contract)
-        outputs = _output_shapes(contract, recipe)
+        self._boost = boost
+        self._tiles = boost * boost
+        self._batch = self._tiles if takes_any_number(contract) else 1
         self._network = BoundNetwork(
             device,
             session,
             name,
-            _image_shape(recipe),
-            outputs,
+            (self._batch, *_image_shape(recipe)),
+            _output_shapes(contract, recipe, self._batch),
+            count=self._tiles // self._batch,
             to_host=False,
             image_name=contract.image.name,
-            beside=self._beside,
+            beside=_beside_shapes(contract, self._batch),
         )
-        size = contract.size
-        self.crop: Array = device.empty((size, size, 4), np.uint8)
+        side = contract.size * boost
+        # The tiles' own views reach beyond the crop, by less than the rows that are kept here.
+        self._memory: Array = device.empty(((side + boost) * side * _CHANNELS,), np.uint8)
+        self.crop: Array = self._memory[: side * side * _CHANNELS].reshape(side, side, _CHANNELS)
         """The crop that the network gave last: Y, Cb, Cr, alpha."""
         self.bad: Array = device.empty((1,), np.int32)
         """Other than 0 if the crop must not be shown."""
@@ -51,24 +68,29 @@ class SwapNetwork:
         self._no_faults[0] = 0
         self._mean = tuple(255 * value for value in recipe.mean)
         self._scale = tuple(1 / (255 * value) for value in recipe.deviation)
-        self._feather = max(1, round(FEATHER_SHARE * size))
+        self._feather = max(1, round(FEATHER_SHARE * contract.size))
+
+    @property
+    def side(self) -> int:
+        """Side of the crop in pixels."""
+        return self._contract.size * self._boost
 
     def tell(self, identity: Array | None, morph: float, stream: Stream) -> None:
         """Have the following runs make the face of an ``identity``, a tensor of the device."""
         if identity is not None and self._contract.identity is not None:
-            target = self._network.beside[self._contract.identity.name][0]
-            self._device.copy(target, identity, stream)
+            for target in self._rows(self._contract.identity):
+                self._device.copy(target, identity, stream)
         if self._contract.morph is not None:
-            target = self._network.beside[self._contract.morph.name][0]
-            self._device.copy(target, np.full(target.shape, morph, target.dtype), stream)
+            for target in self._rows(self._contract.morph):
+                self._device.copy(target, np.full(target.shape, morph, target.dtype), stream)
 
     def run(self, frame: Frame, to_crop: Affine, stream: Stream) -> None:
-        """Crop a face of a frame, and make the new one of it."""
+        """Crop a face of a frame, and make the new one of it; ``to_crop`` leads to pixels of ``crop``."""
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
             "out": self._network.image,
-            "matrices": (to_crop,),
+            "matrices": tuple(tile.after(to_crop) for tile in self._to_tiles()),
             "color": frame.color,
             "mean": self._mean,
             "scale": self._scale,
@@ -76,17 +98,21 @@ class SwapNetwork:
             "order": self._recipe.order,
         }
         self._device.launch(NV12_WARP_NORM, arguments, stream)
-        self._network.launch(stream)
+        self._network.launch(stream, self._network.count)
 
     def read(self, frame: Frame, mask: Array, stream: Stream) -> None:
         """Bring what the network gave into ``crop``, with the alpha of a ``mask``, and judge it: ``bad``."""
-        recipe, contract = self._recipe, self._contract
         self._device.copy(self.bad, self._no_faults, stream)
-        picture = self._network.kept(contract.picture)
+        for tile in range(self._tiles):
+            self._read_tile(tile, frame, mask, stream)
+
+    def _read_tile(self, tile: int, frame: Frame, mask: Array, stream: Stream) -> None:
+        recipe, contract, crop = self._recipe, self._contract, self._crop_of(tile)
         arguments: dict[str, Any] = {
-            "tensor": picture.reshape(picture.shape[-3:]),
+            "tensor": self._given(contract.picture, tile),
+            # Of every tile the whole mask: less than a pixel of the network off, where masks are soft.
             "mask": mask,
-            "crop": self.crop,
+            "crop": crop,
             "bad": self.bad,
             "color": frame.color,
             "gain": 255 * recipe.gain,
@@ -98,43 +124,84 @@ class SwapNetwork:
         self._device.launch(CROP_OF_TENSOR, arguments, stream)
         for name in (contract.mask, contract.celeb_mask):
             if name is not None:
-                limit = self._network.kept(name).reshape(self.crop.shape[:2])
-                self._device.launch(LIMIT_ALPHA, {"limit": limit, "crop": self.crop, "bad": self.bad}, stream)
+                limit = self._given(name, tile).reshape(crop.shape[:2])
+                self._device.launch(LIMIT_ALPHA, {"limit": limit, "crop": crop, "bad": self.bad}, stream)
+
+    def _to_tiles(self) -> list[Affine]:
+        """From pixels of the crop to those of each tile."""
+        step = self._boost
+        return [
+            Affine([[1 / step, 0, -x / step], [0, 1 / step, -y / step]])
+            for y in range(step)
+            for x in range(step)
+        ]
+
+    def _crop_of(self, tile: int) -> Array:
+        """(size, size, 4 · boost): the pixels of a tile in ``crop``, and what follows each."""
+        step, size = self._boost, self._contract.size
+        row = step * size * _CHANNELS
+        start = tile // step * row + tile % step * _CHANNELS
+        rows = self._memory[start : start + size * step * row].reshape(size, step * row)
+        return rows[:, :row].reshape(size, size, step * _CHANNELS)
+
+    def _given(self, name: str, tile: int) -> Array:
+        """What the network gave for a tile."""
+        given = self._network.kept(name, tile // self._batch)
+        return given[tile % self._batch]
+
+    def _rows(self, spec: TensorSpec) -> list[Array]:
+        """What is told beside each picture, one (1, …) part of an input each."""
+        array = self._network.beside[spec.name]
+        rows = array.reshape(array.shape[0] * array.shape[1], *array.shape[2:])
+        return [rows[index : index + 1] for index in range(len(rows))]
 
     def try_out(
         self, inputs: Mapping[str, npt.NDArray[np.generic]], stream: Stream
     ) -> npt.NDArray[np.floating]:
-        """Run on inputs of the host, by name, and wait for the picture; also compiles and warms up."""
+        """Run on inputs of the host, by name, and wait for the picture; also compiles and warms up.
+
+        Every tile gets the same ones; the picture is that of the last.
+        """
         self._device.prepare(NV12_WARP_NORM, CROP_OF_TENSOR, LIMIT_ALPHA)
-        arrays = {self._contract.image.name: self._network.image}
-        arrays |= {name: array[0] for name, array in self._network.beside.items()}
-        for name, array in arrays.items():
-            self._device.copy(array, inputs[name].reshape(array.shape), stream)
-        self._network.launch(stream)
-        picture = self._network.kept(self._contract.picture)
+        contract, image = self._contract, self._network.image
+        rows = {contract.image.name: [image[tile : tile + 1] for tile in range(self._tiles)]}
+        rows |= {spec.name: self._rows(spec) for spec in (contract.identity, contract.morph) if spec}
+        for name, parts in rows.items():
+            for part in parts:
+                self._device.copy(part, inputs[name].reshape(part.shape), stream)
+        self._network.launch(stream, self._network.count)
+        picture = self._given(contract.picture, self._tiles - 1)[None]
         answer = self._device.pinned(picture.shape, picture.dtype)
         self._device.copy(answer, picture, stream)
         stream.synchronize()
         return answer
 
 
+def takes_any_number(contract: SwapContract) -> bool:
+    """Whether all that a network takes and gives for a picture it takes and gives for many at once."""
+    read = {contract.picture, contract.mask, contract.celeb_mask}
+    given = [spec for spec in contract.outputs if spec.name in read]
+    taken = [spec for spec in (contract.image, contract.identity, contract.morph) if spec is not None]
+    return all(isinstance(spec.shape[0], str) for spec in (*taken, *given))
+
+
 def _image_shape(recipe: Recipe) -> tuple[int, ...]:
     size = recipe.size
-    return (1, 3, size, size) if recipe.layout == "chw" else (1, size, size, 3)
+    return (3, size, size) if recipe.layout == "chw" else (size, size, 3)
 
 
-def _beside_shapes(contract: SwapContract) -> dict[str, tuple[int, ...]]:
+def _beside_shapes(contract: SwapContract, batch: int) -> dict[str, tuple[int, ...]]:
     known = (contract.identity, contract.morph)
-    return {spec.name: _whole(spec) for spec in known if spec is not None}
+    return {spec.name: (batch, *_whole(spec)[1:]) for spec in known if spec is not None}
 
 
-def _output_shapes(contract: SwapContract, recipe: Recipe) -> dict[str, tuple[int, ...]]:
+def _output_shapes(contract: SwapContract, recipe: Recipe, batch: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the outputs that are read; axes that a file leaves free are what the family says."""
     size = contract.size
-    wanted = {contract.picture: _image_shape(recipe)}
+    wanted = {contract.picture: (batch, *_image_shape(recipe))}
     for name in (contract.mask, contract.celeb_mask):
         if name is not None:
-            wanted[name] = (1, size, size, 1)
+            wanted[name] = (batch, size, size, 1)
     for spec in contract.outputs:
         if spec.name in wanted and not _agree(spec, wanted[spec.name]):
             raise ModelError(

@@ -77,8 +77,18 @@ class Graph:
         return path
 
 
-def build_swap(truth: Truth, path: Path, *, emap_name: str = "emap", shuffle: int | None = None) -> Path:
-    """The stand-in of a swap network; an inswapper's matrix may be called otherwise and lie anywhere."""
+def build_swap(
+    truth: Truth,
+    path: Path,
+    *,
+    emap_name: str = "emap",
+    shuffle: int | None = None,
+    any_number: bool = False,
+) -> Path:
+    """The stand-in of a swap network; an inswapper's matrix may be called otherwise and lie anywhere.
+
+    It takes one picture, or with ``any_number`` as many at once as are wanted; a DFM's masks are of one.
+    """
     graph = Graph(truth.inner)
     size = truth.size
     rgb = _picture_in(graph, truth)
@@ -90,6 +100,9 @@ def build_swap(truth: Truth, path: Path, *, emap_name: str = "emap", shuffle: in
     outputs = _picture_out(graph, truth, face)
     if truth.steps == "emap":
         graph.constant(known.emap(), emap_name)  # read by no node
+    if any_number:
+        inputs = {name: ("batch", *shape[1:]) for name, shape in inputs.items()}
+        outputs = {name: ("batch", *shape[1:]) for name, shape in outputs.items()}
     return graph.write(path, inputs, outputs, shuffle=shuffle)
 
 
@@ -170,7 +183,7 @@ def _told(graph: Graph, truth: Truth, inputs: dict[str, Shape]) -> str:
     else:
         sums = graph.constant([[1.1, -0.7, 0.4]])
     tints = graph.add("Mul", graph.add("Tanh", sums), graph.constant(known.TINT))
-    return graph.add("Reshape", tints, graph.constant([1, 3, 1, 1], dtype="int64"))
+    return graph.add("Reshape", tints, graph.constant([-1, 3, 1, 1], dtype="int64"))
 
 
 def _denormalised(graph: Graph, name: str, mean: Three, deviation: Three) -> str:
@@ -183,7 +196,7 @@ def _denormalised(graph: Graph, name: str, mean: Three, deviation: Three) -> str
 def _pooled(graph: Graph, picture: str, side: int) -> str:
     step = side // known.POOLS
     pools = graph.add("AveragePool", picture, kernel_shape=[step, step], strides=[step, step])
-    return graph.add("Reshape", pools, graph.constant([1, 3 * known.POOLS**2], dtype="int64"))
+    return graph.add("Reshape", pools, graph.constant([-1, 3 * known.POOLS**2], dtype="int64"))
 
 
 def _turned(graph: Graph, picture: str) -> str:

@@ -42,12 +42,14 @@ class StandinFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def swap(self, truth: Truth) -> ModelFile:
+    def swap(self, truth: Truth, *, any_number: bool = False) -> ModelFile:
         """The swap network; the weights of those that compute in halves lie in another order."""
-        path = self._folder / f"{truth.name}{'.dfm' if truth.family == 'dfm' else '.onnx'}"
+        name = f"{truth.name}_any" if any_number else truth.name
+        path = self._folder / f"{name}{'.dfm' if truth.family == 'dfm' else '.onnx'}"
         if not path.exists():
             halves = truth.inner == "float16"
-            build_swap(truth, path, emap_name="buff2fs" if halves else "emap", shuffle=3 if halves else None)
+            emap_name, shuffle = ("buff2fs", 3) if halves else ("emap", None)
+            build_swap(truth, path, emap_name=emap_name, shuffle=shuffle, any_number=any_number)
         return inspect(path, family=truth.family)
 
     def finder(self, truth: Truth) -> Callable[[str], ModelFile | None]:
@@ -102,19 +104,23 @@ def measure(
     spoil: Callable[[NeuralEngine], None] = lambda engine: None,
     wearing: SwapSettings = BARE,
     morph: float = 1.0,
+    boost: int = 1,
+    any_number: bool = False,
 ) -> float:
     """Mean difference from the oracle where the new face is opaque, in 255ths, through render and blend.
 
-    ``spoil`` changes the engine before it gets the identity ready; ``morph`` is what the oracle reckons with.
+    ``spoil`` changes the engine before it gets the identity ready; ``morph`` is what the oracle reckons with;
+    ``boost`` is how much finer faces are made, by a network that takes ``any_number`` of pictures or but one.
     """
     device = CpuDevice()
-    engine = Watched(device, folder.swap(truth), find=folder.finder(truth))
+    model = folder.swap(truth, any_number=any_number)
+    engine = Watched(device, model, find=folder.finder(truth), boost=boost)
     engine.seen = []
     spoil(engine)
     plan = RenderPlan(identity, wearing, SafetySettings(badge=False))
     stage = RenderStage(device, engine, lambda: plan, SlateShelf(device))
     stage.open(StageContext("render", SystemClock()))
-    oracle = Oracle(truth, portrait(identity), shrunk_crop, morph)
+    oracle = Oracle(truth, portrait(identity), shrunk_crop, morph, boost)
     pool, stream = FramePool(device, reel.size), device.stream("source")
     errors = []
     for seq in range(len(reel.shots)):

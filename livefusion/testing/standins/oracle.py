@@ -33,7 +33,7 @@ class Oracle:
     ) -> None:
         self._truth = truth
         self._boost = boost
-        self._tint = known.tint(truth, _told(truth, view, crop), morph)
+        self._tint = known.tint(truth, told(truth, view, crop), morph)
 
     def picture(self, rgb: Rgb, landmarks: Landmarks) -> Doubles:
         """(h, w, 3) RGB in [0, 1]: the new face, of use where the picture shows the performer's."""
@@ -71,7 +71,7 @@ def similarity(source: Doubles, target: Doubles) -> Doubles:
     return np.array([[a, -b, c], [b, a, d]])
 
 
-def _told(truth: Truth, view: View, crop: Callable[[View, Doubles, int], Doubles]) -> Doubles | None:
+def told(truth: Truth, view: View, crop: Callable[[View, Doubles, int], Doubles]) -> Doubles | None:
     """The latent or the picture that tells whose face to make."""
     if truth.identity == "none":
         return None

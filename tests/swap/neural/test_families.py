@@ -9,13 +9,19 @@ import pytest
 pytest.importorskip("onnx")
 
 from livefusion.core.face import Identity
+from livefusion.devices.cpu import CpuDevice
+from livefusion.inference.contract import Family, read_contract
 from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.swap.neural import source
 from livefusion.swap.neural.engine import NeuralEngine
+from livefusion.swap.neural.family import recipe_for
 from livefusion.swap.neural.network import SwapNetwork
 from livefusion.swap.neural.recipe import IMAGENET_DEVIATION, IMAGENET_MEAN, Recipe, Route, unit
 from livefusion.swap.neural.source import SourceReader
+from livefusion.swap.portrait import portrait
 from livefusion.testing.reel import Reel
 from livefusion.testing.standins.check import StandinFolder, measure, performer
+from livefusion.testing.standins.oracle import shrunk_crop, told
 from livefusion.testing.standins.truth import TRUTHS, Truth, truth
 
 pytestmark = pytest.mark.unit
@@ -124,6 +130,27 @@ def test_missing_converter_is_told(
     assert measure(one, folder, noor, reel, spoil=spoil) > TOLD
 
 
+def test_wrong_crop_of_the_recogniser_is_told(
+    folder: StandinFolder, noor: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too little of it is seen in the picture: so the latent itself is compared."""
+    one = truth("simswap_512")
+    wanted = told(one, portrait(noor), shrunk_crop)
+    assert wanted is not None
+
+    def off() -> float:
+        model = folder.swap(one)
+        recipe = recipe_for(read_contract(model.path, Family(model.family)))
+        return float(
+            np.linalg.norm(SourceReader(recipe, one.name, folder.finder(one)).latent(noor)[0] - wanted)
+        )
+
+    right = off()
+    monkeypatch.setattr(source, "_TEMPLATES", {})
+    assert right < 0.02
+    assert off() > 5 * right
+
+
 def test_wrong_matrix_is_told(folder: StandinFolder, noor: Identity, reel: Reel) -> None:
     one = truth("inswapper_128")
     other = np.random.default_rng(1).normal(0, 0.05, (512, 512)).astype(np.float32)
@@ -151,6 +178,30 @@ def test_morph_reaches_the_network(morph: float, folder: StandinFolder, noor: Id
     wearing = BARE.model_copy(update={"morph": morph})
     assert measure(one, folder, noor, reel, wearing=wearing) > TOLD  # the oracle is that of morph 1
     assert measure(one, folder, noor, reel, wearing=wearing, morph=morph) <= MOST
+
+
+BOOSTED = [
+    *(("inswapper_128", boost, many) for boost in (2, 3, 4) for many in (False, True)),
+    ("hyperswap_256", 2, True),
+    ("dfm_224", 2, False),
+    ("uniface_256", 2, True),
+]
+
+
+@pytest.mark.parametrize(("name", "boost", "many"), BOOSTED)
+def test_finer_faces_are_made_of_strided_tiles(
+    name: str, boost: int, many: bool, folder: StandinFolder, noor: Identity, reel: Reel
+) -> None:
+    assert measure(truth(name), folder, noor, reel, boost=boost, any_number=many) <= MOST
+
+
+def test_tiles_in_one_run_and_one_after_another(folder: StandinFolder) -> None:
+    one = truth("inswapper_128")
+    for many, runs in ((False, 4), (True, 1)):
+        engine = NeuralEngine(
+            CpuDevice(), folder.swap(one, any_number=many), find=folder.finder(one), boost=2
+        )
+        assert engine._network._network.count == runs
 
 
 def with_recipe(one: Truth, folder: StandinFolder, change: Change) -> Callable[[NeuralEngine], None]:
