@@ -57,6 +57,7 @@ ADD_PLANE = OperatorSpec("add_plane", "plane", reads=("luma", "delta", "gains"),
 SCALE_NV12 = OperatorSpec("scale_nv12", "scale", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 TURN_NV12 = OperatorSpec("turn_nv12", "turn", reads=("luma", "chroma"), writes=("out_luma", "out_chroma"))
 OCCLUSION_MATTE = OperatorSpec("occlusion_matte", "matte", reads=("found", "image"), writes=("matte",))
+BARE_OF_TENSOR = OperatorSpec("bare_of_tensor", "matte", reads=("tensor", "matte"), writes=("matte",))
 OCCLUSION_TRACK = OperatorSpec(
     "occlusion_track", "occlusion", reads=("found", "patch", "belief"), writes=("belief", "cover", "share")
 )
@@ -72,6 +73,7 @@ CROP_OF_TENSOR = OperatorSpec(
 )
 LIMIT_ALPHA = OperatorSpec("limit_alpha", "crop", reads=("limit", "crop", "bad"), writes=("crop", "bad"))
 PATCH_OF_CROP = OperatorSpec("patch_of_crop", "crop", reads=("crop", "bad", "patch"), writes=("patch",))
+REFINE_PATCH = OperatorSpec("refine_patch", "crop", reads=("crop", "bad", "patch"), writes=("patch",))
 COLOUR_STATS = OperatorSpec(
     "colour_stats", "colour", reads=("patch", "luma", "chroma", "stats"), writes=("stats", "cells")
 )

@@ -7,7 +7,7 @@ from op_case import COLOURS, Arguments, Case, Masks
 
 from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Affine
-from livefusion.ops.registry import CROP_OF_TENSOR, LIMIT_ALPHA, PATCH_OF_CROP
+from livefusion.ops.registry import CROP_OF_TENSOR, LIMIT_ALPHA, PATCH_OF_CROP, REFINE_PATCH
 
 SIDE, MASK, WIDTH, HEIGHT = 40, 32, 54, 38
 
@@ -60,6 +60,16 @@ def _patch(rng: np.random.Generator, to_crop: Affine, bad: int = 0) -> Arguments
     }
 
 
+def _refine(rng: np.random.Generator, to_crop: Affine, bad: int = 0, share: float = 0.7) -> Arguments:
+    return _patch(rng, to_crop, bad) | {"share": share}
+
+
+def _colours_unless_bad(arguments: Arguments) -> Masks:
+    ((name, mask),) = _unless_bad(arguments).items()
+    mask[..., 3] = False
+    return {name: mask}
+
+
 def _unless_bad(arguments: Arguments) -> Masks:
     return {"patch": np.full(arguments["patch"].shape, arguments["bad"][0] == 0)}
 
@@ -103,5 +113,14 @@ CASES = [
     Case("half", LIMIT_ALPHA, _halved, 1, _alpha),
     # OpenCV rounds what it samples.
     *(Case(name, PATCH_OF_CROP, partial(_patch, to_crop=m), 1, _unless_bad) for name, m in MAPS.items()),
+    *(
+        Case(name, REFINE_PATCH, partial(_refine, to_crop=m), 1, _colours_unless_bad)
+        for name, m in MAPS.items()
+    ),
+    *(
+        Case(f"share-{share}", REFINE_PATCH, partial(_refine, to_crop=MAPS["rolled"], share=share), 1)
+        for share in (0.0, 1.0)
+    ),
+    Case("bad", REFINE_PATCH, partial(_refine, to_crop=MAPS["upright"], bad=1), 0, _colours_unless_bad),
     Case("bad", PATCH_OF_CROP, partial(_patch, to_crop=MAPS["upright"], bad=2), 0, _unless_bad),
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from op_case import Arguments, Case, Masks
 
 from livefusion.core.geometry import Affine
-from livefusion.ops.registry import OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
+from livefusion.ops.registry import BARE_OF_TENSOR, OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
 
 WIDTH, HEIGHT, SIDE = 54, 38, 32
 UPRIGHT = Affine.similarity(0.61, 0.0, (26.3, 18.7), (15.5, 15.5))
@@ -28,6 +28,27 @@ def _outline(rng: np.random.Generator) -> np.ndarray:
     """Rows that are looked at elsewhere, and columns of which some are left out on each side."""
     rows = np.clip(np.arange(SIDE), 4, SIDE - 6)
     return np.column_stack([rows, rng.integers(0, 9, SIDE), rng.integers(20, SIDE, SIDE)]).astype(np.uint8)
+
+
+def _bare(
+    rng: np.random.Generator,
+    to_tensor: Affine,
+    depth: int = 1,
+    dtype: type = np.float32,
+    bad: int = 0,
+    low: float = 0.5,
+    gain: float = 2.0,
+) -> Arguments:
+    tensor = rng.uniform(-0.2, 1.2, (depth, 47, 59)).astype(dtype)
+    tensor[0].reshape(-1)[rng.choice(47 * 59, bad, replace=False)] = np.nan
+    return {
+        "tensor": tensor,
+        "to_tensor": to_tensor,
+        "low": low,
+        "gain": gain,
+        "classes": 0b101_0010_1101_0110_1010,
+        "matte": rng.uniform(0, 1, (SIDE, SIDE)).astype(np.float32),
+    }
 
 
 def _track(
@@ -94,6 +115,18 @@ MAPS = {"upright": UPRIGHT, "rolled": ROLLED, "outside": OUTSIDE, "huge": HUGE}
 ROUNDED = 0.01
 
 CASES = [
+    *(
+        Case(f"{name}-{depth}", BARE_OF_TENSOR, partial(_bare, to_tensor=m, depth=depth), 1e-3)
+        for name, m in MAPS.items()
+        for depth in (1, 19)
+    ),
+    Case("half", BARE_OF_TENSOR, partial(_bare, to_tensor=ROLLED, dtype=np.float16), 1e-3),
+    Case("half-19", BARE_OF_TENSOR, partial(_bare, to_tensor=ROLLED, depth=19, dtype=np.float16), 1e-3),
+    Case("logits", BARE_OF_TENSOR, partial(_bare, to_tensor=ROLLED, low=-0.5, gain=1.0), 1e-3),
+    *(
+        Case(f"bad-{depth}", BARE_OF_TENSOR, partial(_bare, to_tensor=ROLLED, depth=depth, bad=90), 1e-3)
+        for depth in (1, 19)
+    ),
     Case("edge", OCCLUSION_MATTE, _matte, 1e-4),
     Case("wild", OCCLUSION_MATTE, partial(_matte, wild=True), 1e-4),
     Case("narrow", OCCLUSION_MATTE, partial(_matte, width=5), 1e-4),

@@ -31,6 +31,14 @@ struct LfPatchOfCrop {
     LfAxis x, y;  // from the patch to the crop
 };
 
+struct LfRefinePatch {
+    LfView<u8> crop, patch;
+    const u32* bad;
+    LfAxis x, y;  // from the patch to the crop
+    float share;  // of 255
+    int reserved;
+};
+
 // Neither an infinity nor no number.
 LF_DEVICE bool lf_finite(float value) { return value - value == 0.0f; }
 
@@ -134,4 +142,13 @@ LF_DEVICE void patch_of_crop_px(const LfPatchOfCrop& a, int x, int y, int) {
         mixed |= u32(lf_byte(lf_mix(upper, lower, v.part))) << shift;
     }
     lf_store4(a.patch.at(x, y), mixed);
+}
+
+LF_DEVICE void refine_patch_px(const LfRefinePatch& a, int x, int y, int) {
+    if (*a.bad) return;
+    const LfTap u = lf_tap(a.x.at(x, y), int(a.x.bits), a.crop.width);
+    const LfTap v = lf_tap(a.y.at(x, y), int(a.y.bits), a.crop.height);
+    const float way = a.share * lf_bilinear(a.crop, u, v, 3);
+    u8* out = a.patch.at(x, y);
+    for (int c = 0; c < 3; c++) out[c] = lf_byte(lf_mix(float(out[c]), lf_bilinear(a.crop, u, v, c), way));
 }

@@ -1,6 +1,7 @@
 // Where what a network found in front of a face ends: told by the colours on both sides of the edge.
 #pragma once
-#include "lf.h"
+#include "half.h"
+#include "sample.h"
 
 struct LfOcclusionMatte {
     LfView<float> found, matte;
@@ -63,3 +64,51 @@ LF_DEVICE void occlusion_matte_px(const LfOcclusionMatte& a, int x, int y, int) 
     const float enough = fmin(fmin(sum.front, sum.face) / a.least_weight, 1.0f);
     *matte = p + (along - p) * doubt * enough * squares / (squares + a.noise);
 }
+
+template <class T>
+struct LfBare {
+    const T* tensor;  // maps of `step` values, rows of `pitch` values
+    int step, pitch, depth, width, height;
+    u32 classes;
+    LfAxis x, y;  // from the matte to the tensor
+    float low, gain;
+    LfView<float> matte;
+
+    LF_DEVICE float value(int map, int x, int y) const {
+        return lf_load(tensor + i64(map) * step + i64(y) * pitch + x);
+    }
+
+    // How bare the face is at one pixel; of a single map before `low` and `gain`.
+    LF_DEVICE float at(int x, int y) const {
+        if (depth == 1) return value(0, x, y);
+        int best = 0;
+        float most = value(0, x, y);
+        bool known = most == most;
+        // Unrolled it would need more registers than there are.
+#if LF_GPU
+#pragma unroll 1
+#endif
+        for (int i = 1; i < depth; i++) {
+            const float other = value(i, x, y);
+            known = known && other == other;
+            if (other > most) most = other, best = i;
+        }
+        return known ? float(classes >> best & 1) : 1.0f;
+    }
+};
+
+template <class T>
+LF_DEVICE void lf_bare_of_tensor(const LfBare<T>& a, int x, int y) {
+    const LfTap u = lf_tap(a.x.at(x, y), int(a.x.bits), a.width);
+    const LfTap v = lf_tap(a.y.at(x, y), int(a.y.bits), a.height);
+    const float upper = lf_mix(a.at(u.low, v.low), a.at(u.high, v.low), u.part);
+    const float lower = lf_mix(a.at(u.low, v.high), a.at(u.high, v.high), u.part);
+    float bare = lf_mix(upper, lower, v.part);
+    if (a.depth == 1) bare = (bare - a.low) * a.gain;
+    const float hidden = bare == bare ? 1.0f - lf_clamp(bare, 0.0f, 1.0f) : 0.0f;
+    float* matte = a.matte.at(x, y);
+    *matte = fmax(*matte, hidden);
+}
+
+LF_DEVICE void bare_of_tensor_f32_px(const LfBare<float>& a, int x, int y, int) { lf_bare_of_tensor(a, x, y); }
+LF_DEVICE void bare_of_tensor_f16_px(const LfBare<LfHalf>& a, int x, int y, int) { lf_bare_of_tensor(a, x, y); }

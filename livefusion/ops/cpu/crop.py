@@ -11,7 +11,7 @@ from numba import njit
 from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Affine
 from livefusion.ops.cpu.scratch import Plane, scratch
-from livefusion.ops.cpu.signature import READ_2D, READ_FLOATS_2D, WRITE_3D
+from livefusion.ops.cpu.signature import READ_2D, READ_3D, READ_FLOATS_2D, WRITE_3D
 from livefusion.ops.reference.crop import LEAST_LEFT
 from livefusion.ops.reference.warp import Layout, Order
 from livefusion.ops.yuv import CHROMA_ZERO, RgbToYuv
@@ -64,6 +64,18 @@ def patch_of_crop(*, crop: Plane, bad: Flag, to_crop: Affine, patch: Plane) -> N
     cv2.warpAffine(
         crop, to_crop.matrix, (width, height), dst=patch, flags=_FLAGS, borderMode=cv2.BORDER_CONSTANT
     )
+
+
+def refine_patch(*, crop: Plane, bad: Flag, to_crop: Affine, share: float, patch: Plane) -> None:
+    """Bring the colours of a patch towards those of a crop; contract in ``reference.crop``."""
+    if bad[0] != 0:
+        return
+    height, width = patch.shape[:2]
+    sampled = scratch("refined", height, width, 4)
+    cv2.warpAffine(
+        crop, to_crop.matrix, (width, height), dst=sampled, flags=_FLAGS, borderMode=cv2.BORDER_REPLICATE
+    )
+    _move(sampled, share / 255, patch)
 
 
 @lru_cache(maxsize=8)
@@ -143,3 +155,16 @@ def _limit(limit: Floats, crop: Plane) -> tuple[bool, int, int]:
             crop[y, x, 3] = left
             after += np.int64(left)
     return known, before, after
+
+
+@njit(f"void({READ_3D}, float64, {WRITE_3D})", cache=True, nogil=True, fastmath=True)
+def _move(sampled: Plane, share: float, patch: Plane) -> None:
+    """Move colours towards the sampled ones by ``share`` times their alpha."""
+    part, half = np.float32(share), np.float32(0.5)
+    for y in range(patch.shape[0]):
+        for x in range(patch.shape[1]):
+            way = part * np.float32(sampled[y, x, 3])
+            for channel in range(3):
+                old = np.float32(patch[y, x, channel])
+                new = old + (np.float32(sampled[y, x, channel]) - old) * way
+                patch[y, x, channel] = np.uint8(new + half)

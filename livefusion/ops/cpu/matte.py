@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from livefusion.core.geometry import Affine
 from livefusion.ops.cpu.signature import READ_FLOATS_2D, READ_FLOATS_3D, WRITE_FLOATS_2D
 from livefusion.ops.reference.matte import LEAST_DOUBT, LEAST_WEIGHT, NOISE, RADIUS, TINY
 
@@ -17,6 +18,65 @@ _WEIGHT, _NOISE, _DOUBT, _TINY = (np.float32(value) for value in (LEAST_WEIGHT, 
 def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     """Move what was found with doubt to the side of its colour; contract in ``reference.matte``."""
     _matte(found, image, matte)
+
+
+def bare_of_tensor(
+    *,
+    tensor: npt.NDArray[np.floating],
+    to_tensor: Affine,
+    low: float,
+    gain: float,
+    classes: int,
+    matte: Floats,
+) -> None:
+    """Raise a matte to what another network sees before the face; contract in ``reference.matte``."""
+    values = tensor if tensor.dtype == np.float32 else tensor.astype(np.float32)
+    _bare(values, to_tensor.matrix, low, gain, classes, matte)
+
+
+@njit(inline="always")
+def _is_bare(tensor: Floats, row: int, column: int, classes: int) -> float:
+    """1 if the likeliest class of a pixel is one of those, or is no number."""
+    best = 0
+    for index in range(tensor.shape[0]):
+        if np.isnan(tensor[index, row, column]):
+            return 1.0
+        if tensor[index, row, column] > tensor[best, row, column]:
+            best = index
+    return float(classes >> best & 1)
+
+
+_MAP = "Array(float64, 2, 'A', readonly=True)"
+
+
+@njit(
+    f"void({READ_FLOATS_3D}, {_MAP}, float64, float64, int64, {WRITE_FLOATS_2D})",
+    cache=True,
+    nogil=True,
+)
+def _bare(  # noqa: PLR0917 numba takes no keyword-only arguments
+    tensor: Floats, forth: npt.NDArray[np.float64], low: float, gain: float, classes: int, matte: Floats
+) -> None:
+    depth, height, width = tensor.shape
+    for y in range(matte.shape[0]):
+        for x in range(matte.shape[1]):
+            u = min(max(forth[0, 0] * x + forth[0, 1] * y + forth[0, 2], 0.0), width - 1.0)
+            v = min(max(forth[1, 0] * x + forth[1, 1] * y + forth[1, 2], 0.0), height - 1.0)
+            left, top = int(u), int(v)
+            right, bottom = min(left + 1, width - 1), min(top + 1, height - 1)
+            across, down = u - left, v - top
+            if depth == 1:
+                upper = tensor[0, top, left] * (1 - across) + tensor[0, top, right] * across
+                lower = tensor[0, bottom, left] * (1 - across) + tensor[0, bottom, right] * across
+                bare = (upper * (1 - down) + lower * down - low) * gain
+            else:
+                upper = _is_bare(tensor, top, left, classes) * (1 - across)
+                upper += _is_bare(tensor, top, right, classes) * across
+                lower = _is_bare(tensor, bottom, left, classes) * (1 - across)
+                lower += _is_bare(tensor, bottom, right, classes) * across
+                bare = upper * (1 - down) + lower * down
+            hidden = np.float32(1 - min(max(bare, 0.0), 1.0)) if bare == bare else np.float32(0)  # noqa: PLR0124
+            matte[y, x] = max(matte[y, x], hidden)
 
 
 @njit(inline="always")

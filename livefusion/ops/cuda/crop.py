@@ -21,6 +21,7 @@ _LIMIT = {
     2: Kernel("lf_limit_alpha_f16", _LIMIT_CODES, (256, 1, 1), by_block=True),
 }
 _PATCH = Kernel("lf_patch_of_crop", VIEW * 2 + "P" + MAP)
+_REFINE = Kernel("lf_refine_patch", VIEW * 2 + "P" + MAP + "fi")
 
 
 def crop_of_tensor(
@@ -59,3 +60,14 @@ def patch_of_crop(kernels: Launcher, *, crop: Array, bad: Array, to_crop: Affine
     height, width = patch.shape[:2]
     forth = fixed_map(to_crop.matrix.tolist(), width, height)
     kernels.launch(_PATCH, (width, height, 1), *view(crop), *view(patch), address(bad), *forth)
+
+
+def refine_patch(
+    kernels: Launcher, *, crop: Array, bad: Array, to_crop: Affine, share: float, patch: Array
+) -> None:
+    """Bring the colours of a patch towards those of a crop; contract in ``reference.crop``."""
+    height, width = patch.shape[:2]
+    forth = fixed_map(to_crop.matrix.tolist(), width, height)
+    kernels.launch(
+        _REFINE, (width, height, 1), *view(crop), *view(patch), address(bad), *forth, share / 255, 0
+    )

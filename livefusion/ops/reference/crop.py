@@ -96,3 +96,26 @@ def patch_of_crop(*, crop: Plane, bad: npt.NDArray[np.int32], to_crop: Affine, p
     v = forth[1, 0] * x + forth[1, 1] * y + forth[1, 2]
     ringed = np.pad(crop, ((1, 1), (1, 1), (0, 0)))
     patch[...] = to_byte(bilinear(ringed, u + 1, v + 1))
+
+
+def refine_patch(
+    *, crop: Plane, bad: npt.NDArray[np.int32], to_crop: Affine, share: float, patch: Plane
+) -> None:
+    """Bring the colours of a patch towards those of a crop; which pixels it covers stays as it is.
+
+    ``crop`` (S, S, 4) and ``patch`` (h, w, 4) are uint8 Y, Cb, Cr, alpha; ``to_crop`` maps pixels of the
+    patch to those of the crop, which is sampled bilinearly with the border replicated. Each colour moves
+    towards the sampled one by ``share`` in [0, 1] times the sampled alpha, rounded to nearest. With ``bad``
+    (1,) int32 other than 0 the patch stays as it is.
+    """
+    if bad[0] != 0:
+        return
+    height, width = patch.shape[:2]
+    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
+    forth: Any = to_crop.matrix
+    u = forth[0, 0] * x + forth[0, 1] * y + forth[0, 2]
+    v = forth[1, 0] * x + forth[1, 1] * y + forth[1, 2]
+    sampled = bilinear(crop, u, v)
+    way = share * sampled[..., 3:] / 255
+    colours = patch[..., :3].astype(np.float64)
+    patch[..., :3] = to_byte(colours + (sampled[..., :3] - colours) * way)

@@ -1,7 +1,12 @@
 """Where what a network found in front of a face ends: told by the colours on both sides of the edge."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
+from livefusion.core.geometry import Affine
+from livefusion.ops.reference.sampling import bilinear
 
 RADIUS = 8
 """Colours are taken from a square of 2 × 8 + 1 pixels, as far as it lies in the crop."""
@@ -43,6 +48,39 @@ def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     enough = np.minimum(np.minimum(in_front, of_face) / LEAST_WEIGHT, 1)
     believed = np.where(doubt < LEAST_DOUBT, 0, doubt * enough * squares / (squares + NOISE))
     matte[...] = p + (along - p) * believed
+
+
+def bare_of_tensor(
+    *,
+    tensor: npt.NDArray[np.floating],
+    to_tensor: Affine,
+    low: float,
+    gain: float,
+    classes: int,
+    matte: Floats,
+) -> None:
+    """Raise a matte to what another network sees in front of the face: nothing that it hides gets bare.
+
+    ``matte`` (S, S) float32 is as ``occlusion_matte`` leaves it; ``to_tensor`` maps its pixels to those of
+    ``tensor`` (C, H, W) float32 or float16, which is sampled bilinearly with the border replicated. Of a
+    single map the face is bare by (value − ``low``) · ``gain``, clipped to [0, 1]. Of several, which are
+    classes, it is bare by the weights of those of the four pixels whose largest value, the first of equal
+    ones, is of a class whose bit is set in ``classes``. What is no number counts as bare. ``matte`` gets
+    max(matte, 1 − bare).
+    """
+    y, x = np.mgrid[0 : matte.shape[0], 0 : matte.shape[1]].astype(np.float64)
+    forth: Any = to_tensor.matrix
+    u = forth[0, 0] * x + forth[0, 1] * y + forth[0, 2]
+    v = forth[1, 0] * x + forth[1, 1] * y + forth[1, 2]
+    if len(tensor) == 1:
+        values = (bilinear(tensor[0].astype(np.float64), u, v) - low) * gain
+        bare = np.where(np.isnan(values), 1, np.clip(values, 0, 1))
+    else:
+        wanted = np.array([classes >> index & 1 for index in range(len(tensor))], np.float64)
+        known = wanted[tensor.argmax(axis=0)]
+        known[np.isnan(tensor).any(axis=0)] = 1
+        bare = bilinear(known, u, v)
+    matte[...] = np.maximum(matte, 1 - bare)
 
 
 def _sum_round(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
