@@ -36,12 +36,13 @@ from livefusion.pipeline.ends import (
 from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
+from livefusion.pipeline.own_networks import OwnNetworks
 from livefusion.pipeline.parts import Parts, Progress
 from livefusion.pipeline.plan import PlanHolder
 from livefusion.pipeline.policy import Conduct, require_reason
 from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
-from livefusion.pipeline.render import RUNGS, RenderPlan
+from livefusion.pipeline.render import RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
@@ -74,6 +75,7 @@ class Pipeline:
         self._library = library or IdentityLibrary()
         self._parts = parts or Parts()
         self._clock = self._parts.clock or SystemClock()
+        self._own = OwnNetworks(settings, self._clock)
         self._started_ns = self._clock.now_ns()
         bound = settings.device != "auto"
         self._recovery = Recovery(self._open_device(), self._clock, bound=bound)
@@ -107,6 +109,7 @@ class Pipeline:
         """
         settings = self._settings
         self._engine.check()
+        self._own.check()
         # The first operator brings numba along, for a second: begin while the input and the face are read.
         run_beside(partial(self._recovery.device.prepare, LETTERBOX_NV12))
         # On a GPU, what its video engines can do is asked in child processes, for a second or two.
@@ -129,7 +132,7 @@ class Pipeline:
         policy = LATEST if live else WAIT
         interval = 1 / self._format.fps if live else None
         if interval is not None:  # late is what comes to its face when the next picture is taken already
-            self._ladder = DeadlineLadder(RUNGS, round(interval * NANOSECONDS), self._clock)
+            self._ladder = DeadlineLadder(self._own.rungs, round(interval * NANOSECONDS), self._clock)
         self._stages = stages = Stages(
             self._recovery,
             self._slates,
@@ -137,6 +140,8 @@ class Pipeline:
             self.plans.current,
             self._engine,
             patient=not live,
+            own=self._own,
+            interval_s=None if interval is None else float(interval),
             ladder=self._ladder,
             look=self._conduct.open_gate(self.plans.gate),
         )
@@ -213,6 +218,7 @@ class Pipeline:
                 gate=self._conduct.gate_counts,
                 networks=self._stages.networks if self._stages else (),
                 engine=self._stages.engine if self._stages else "",
+                enhancer=self._stages.enhancer if self._stages else None,
                 counts=self._stages.counts if self._stages else None,
                 outputs=self._outputs,
                 rss_peak_mb=self._usage.rss_peak_mb,

@@ -22,9 +22,11 @@ from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.swap.engine import SwapEngine
 from livefusion.swap.mesh.coverage import bared
+from livefusion.swap.neural.enhance_standby import Enhancer
 
 LEAST_OPACITY = 0.5
 """A new face that lets more of the real one through than this does not hide it: the picture counts as raw."""
+ENHANCE: Final = "enhance"
 OCCLUSION: Final = "occlusion"
 EXPRESSION: Final = "expression"
 RUNGS: Final = (OCCLUSION, EXPRESSION)
@@ -73,7 +75,8 @@ class RenderStage:
 
     ``current_plan`` gives the plan in force; an identity must have been prepared in ``engine`` before a plan
     with it comes into force, except the first, which ``open`` prepares. Without ``occlusion`` a new face is
-    drawn over all that is in front of the old one; without a ``ladder`` nothing is left out, however late.
+    drawn over all that is in front of the old one, without an ``enhancer`` it stays as the engine makes it;
+    without a ``ladder``, whose rungs include ``ENHANCE`` with one, nothing is left out, however late.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class RenderStage:
         slates: SlateShelf,
         *,
         occlusion: Occlusion | None = None,
+        enhancer: Enhancer | None = None,
         ladder: DeadlineLadder | None = None,
         look: Callable[[Frame, Device], None] | None = None,
     ) -> None:
@@ -91,6 +95,7 @@ class RenderStage:
         self._look_at = look
         self._engine = engine
         self._occlusion = occlusion
+        self._enhancer = enhancer
         self._ladder = ladder
         self._current_plan = current_plan
         self._slates = slates
@@ -111,6 +116,8 @@ class RenderStage:
         self._mark.prepare()
         if self._occlusion is not None and plan.swap.occlusion:
             self._occlusion.warm_up(self._stream)
+        if self._enhancer is not None:
+            self._enhancer.warm_up()
 
     def process(self, item: AnalysedFrame) -> RenderedFrame | Drop:
         """Swap or cover every known face; cover the picture where faces may be that nobody knows."""
@@ -179,6 +186,8 @@ class RenderStage:
         if patch is not None:
             if self._occlusion is not None:
                 self._occlusion.keep(patch, track, plan.most_kept, self._stream)
+            if self._enhancer is not None and (self._ladder is None or self._ladder.allows(ENHANCE)):
+                self._enhancer.restore(frame, patch, track, swap.enhance_blend, self._stream)
             self._blender.blend(frame, patch, track, plan.swap, self._stream)
 
     def _leave(self, frame: Frame, covered: Covered, plan: RenderPlan, outcome: Outcome) -> RenderedFrame:

@@ -20,6 +20,7 @@ from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.runtime.latency import LatencySummary
 from livefusion.runtime.snapshot import GraphSnapshot, SinkSnapshot
+from livefusion.swap.neural.enhance_standby import Enhancer
 
 SCHEMA = "livefusion.report/1"
 
@@ -43,6 +44,7 @@ class Facts:
     started_ns: int
     encoders: int = 0
     ladder: DeadlineLadder | None = None
+    enhancer: Enhancer | None = None
     mark: Watermark | None = None
     gate: GateCounts | None = None
 
@@ -55,6 +57,7 @@ def build_report(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:
         "input": _input(facts, graph),
         "device": _device(facts),
         "engine": _engine(facts),
+        "enhancer": _enhancer(facts.enhancer),
         "badge": facts.settings.safety.badge,
         "watermark": facts.mark.payload.as_report() if facts.mark else None,
         "gate": asdict(facts.gate) if facts.gate else None,
@@ -117,6 +120,14 @@ def _engine(facts: Facts) -> dict[str, Any]:
             for network in facts.networks
         ],
     }
+
+
+def _enhancer(enhancer: Enhancer | None) -> dict[str, Any] | None:
+    """What was restored, and what not; ``failure`` is why nothing is, None if something may be."""
+    if enhancer is None:
+        return None
+    failure = enhancer.failure.problem if enhancer.failure else None
+    return {"restored": enhancer.restored, "bad": enhancer.bad, "failure": failure}
 
 
 def _frames(facts: Facts, graph: GraphSnapshot | None) -> dict[str, Any]:

@@ -18,11 +18,13 @@ from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.movable_stage import MovableStage
+from livefusion.pipeline.own_networks import OwnNetworks
 from livefusion.pipeline.recovery import Footing, Recovery
 from livefusion.pipeline.render import RenderPlan, RenderStage
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.runtime.ladder import DeadlineLadder
 from livefusion.swap.engine import SwapEngine
+from livefusion.swap.neural.enhance_standby import Enhancer
 
 RENDER: Final = "render"
 OCCLUDER: Final = "face_occluder"
@@ -46,6 +48,8 @@ class Stages:
         engine: EngineChoice | None = None,
         *,
         patient: bool,
+        own: OwnNetworks | None = None,
+        interval_s: float | None = None,
         ladder: DeadlineLadder | None = None,
         look: Callable[[Frame, Device], None] | None = None,
     ) -> None:
@@ -55,6 +59,9 @@ class Stages:
         self._faces = faces
         self._current_plan = current_plan
         self._choice = engine or EngineChoice("mesh")
+        self._own, self._interval_s = own or OwnNetworks(), interval_s
+        self.enhancer: Enhancer | None = None
+        """What restores the new faces, if anything does."""
         self._ladder = ladder
         self._patient = patient
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
@@ -105,7 +112,8 @@ class Stages:
         """The networks in use."""
         drawing, both = self._drawing, (self._networks, self._occluder)
         own = drawing[1].networks if drawing else ()
-        return (*own, *(network for networks in both if networks for network in networks.loaded))
+        restorers = self.enhancer.networks if self.enhancer else ()
+        return (*own, *restorers, *(network for networks in both if networks for network in networks.loaded))
 
     @property
     def counts(self) -> FaceCounts:
@@ -132,16 +140,18 @@ class Stages:
 
     def _make_render(self, footing: Footing) -> RenderStage:
         if self._drawing is not None:
-            self._drawing = self._occluder = None
+            self._drawing = self._occluder = self.enhancer = None
             self._recovery.free(footing.device)
         engine = self._choice.make(footing.device, live=not self._patient)
         occlusion = self._make_occlusion(footing)
+        self.enhancer = self._make_enhancer(footing)
         stage = RenderStage(
             footing.device,
             engine,
             self._current_plan,
             self._slates,
             occlusion=occlusion,
+            enhancer=self.enhancer,
             ladder=self._ladder,
             look=self._look,
         )
@@ -156,6 +166,11 @@ class Stages:
             return None
         self._occluder = networks = Networks(footing.device, self._models)
         return make_occlusion(footing.device, networks, footing.faces(self._faces).max_faces)
+
+    def _make_enhancer(self, footing: Footing) -> Enhancer | None:
+        """What restores new faces; where memory is short, that is done without."""
+        budget_s = None if self._patient else self._interval_s
+        return None if footing.frugal else self._own.make_enhancer(footing.device, budget_s)
 
     def _unseen(self, frame: Frame) -> AnalysedFrame:
         """A picture that nobody may touch goes on as it is, and is trusted by nobody."""

@@ -131,10 +131,19 @@ MIX = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.0]])
 """What a restorer makes of red, green and blue in −1..1."""
 
 
-def restorer_standin(path: Path, side: int = 512, *, codeformer: bool = False) -> Path:
-    """A network that gives ``MIX`` of the picture it is given; CodeFormer adds its weight, a double."""
+def restorer_standin(
+    path: Path, side: int = 512, *, codeformer: bool = False, brittle: float | None = None
+) -> Path:
+    """A network that gives ``MIX`` of the picture it is given; CodeFormer adds its weight, a double.
+
+    A ``brittle`` one gives no number where a value of the picture is farther than that from 0.
+    """
     made = _Builder()
     mixed = made.linear("input", MIX, np.zeros(3))
+    if brittle is not None:
+        left = made.node("Sub", made.constant(brittle**2), made.node("Mul", "input", "input"))
+        nothing = made.node("Mul", made.node("Sqrt", left), made.constant(0.0))
+        mixed = made.node("Add", mixed, nothing)
     image: tuple[str, Shape] = ("input", [1, 3, side, side])
     if not codeformer:
         made.node("Identity", mixed, to="output")

@@ -1,7 +1,7 @@
 """Networks that restore faces: GFPGAN, GPEN and RestoreFormer++, which take a picture, and CodeFormer.
 
-All see an aligned face in −1..1 and give one. Live pictures are not restored: at 80 ms and more of a fast GPU
-for a face they would be late. On photos ``livefusion models try`` shows what a file does.
+All see an aligned face in −1..1 and give one. On photos ``livefusion models try`` shows what a file does; in
+a live picture ``enhance`` restores the new face.
 """
 
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from livefusion.core.face import Landmarks
 from livefusion.core.geometry import Affine
 from livefusion.inference.catalog import ModelFile
 from livefusion.inference.classify import Role, rgb_outputs
+from livefusion.inference.registry import TensorSpec
 from livefusion.inference.session import Session
 from livefusion.swap.neural.template import template
 
@@ -38,24 +39,46 @@ class Restored:
     to_crop: Affine
 
 
+@dataclass(frozen=True, slots=True)
+class RestoreContract:
+    """The tensors of one file: ``image`` takes the face, ``weight`` (CodeFormer's; None for others) how near
+    to that the answer stays, and ``output`` names the answer. Faces lie in it as ``template`` says."""
+
+    image: TensorSpec
+    weight: TensorSpec | None
+    output: str
+    side: int
+    template: str
+
+
+def restore_contract(model: ModelFile) -> RestoreContract:
+    """How a file is fed and read. ``ModelError`` if it restores no faces, or is of no known family."""
+    if model.role is not Role.ENHANCER or model.family not in FAMILIES:
+        raise ModelError(
+            f"{model.name} does not restore faces", "use GFPGAN, GPEN, RestoreFormer or CodeFormer"
+        )
+    inputs = model.graph.inputs
+    image = next(spec for spec in inputs if len(spec.shape) == 4)
+    axis = image.shape[3]
+    side = axis if isinstance(axis, int) else _SIDE
+    return RestoreContract(
+        image,
+        next((spec for spec in inputs if len(spec.shape) < 4), None),
+        rgb_outputs(model.graph.outputs)[0].name,
+        side,
+        # GPEN at 256 was trained on the tighter crop.
+        "arcface_128" if side == _SMALL else "ffhq_512",
+    )
+
+
 class Restorer:
     """A user's network at work on photos. One thread at a time."""
 
     def __init__(self, model: ModelFile, device_name: str = "cpu") -> None:
         """``ModelError`` if the file is none, or of no known family."""
-        if model.role is not Role.ENHANCER or model.family not in FAMILIES:
-            raise ModelError(
-                f"{model.name} does not restore faces", "use GFPGAN, GPEN, RestoreFormer or CodeFormer"
-            )
-        inputs = model.graph.inputs
-        self._image = next(spec for spec in inputs if len(spec.shape) == 4)
-        self._weight = next((spec for spec in inputs if len(spec.shape) < 4), None)
-        self._output = rgb_outputs(model.graph.outputs)[0].name
+        self._contract = contract = restore_contract(model)
         self._session = Session(model.entry, device_name)
-        side = self._image.shape[3]
-        self.side = side if isinstance(side, int) else _SIDE
-        # GPEN at 256 was trained on the tighter crop.
-        self.template = "arcface_128" if self.side == _SMALL else "ffhq_512"
+        self.side, self.template = contract.side, contract.template
 
     def restore(self, rgb: Rgb, landmarks: Landmarks, *, fidelity: float = 0.5) -> Restored:
         """The face with these landmarks of a (height, width, 3) RGB photo.
@@ -68,15 +91,20 @@ class Restorer:
             rgb, to_crop.matrix, (self.side, self.side), flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE
         )
         values = (crop.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None]
-        feed = {self._image.name: np.ascontiguousarray(values, self._image.dtype)}
-        if self._weight is not None:
-            shape = tuple(axis if isinstance(axis, int) else 1 for axis in self._weight.shape)
-            feed[self._weight.name] = np.full(shape, fidelity, self._weight.dtype)
-        found = np.asarray(self._session.run(feed)[self._output], np.float32)[0]
+        image, weight = self._contract.image, self._contract.weight
+        feed = {image.name: np.ascontiguousarray(values, image.dtype)}
+        if weight is not None:
+            feed[weight.name] = np.full(weight_shape(weight), fidelity, weight.dtype)
+        found = np.asarray(self._session.run(feed)[self._contract.output], np.float32)[0]
         if not np.isfinite(found).all():
             raise ModelError(f"model {self._session.entry.name} gives no picture of this face", "try fp32")
         answer = (np.clip(found, -1, 1).transpose(1, 2, 0) + 1) * 127.5
         return Restored(np.rint(answer).astype(np.uint8), to_crop)
+
+
+def weight_shape(spec: TensorSpec) -> tuple[int, ...]:
+    """That of CodeFormer's weight, whose axes some exports leave free."""
+    return tuple(axis if isinstance(axis, int) else 1 for axis in spec.shape)
 
 
 def put_back(rgb: Rgb, restored: Restored, share: float = 0.8) -> Rgb:

@@ -1,0 +1,255 @@
+"""New faces are restored in the live picture: by the network's function, or not at all."""
+
+import threading
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+from livefusion.core.errors import ModelError
+from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
+from livefusion.core.frame import Frame
+from livefusion.core.patch import Patch
+from livefusion.core.settings import SafetySettings, SwapSettings
+from livefusion.core.timing import SystemClock, Timestamp
+from livefusion.devices.cpu import CpuDevice
+from livefusion.devices.device import Device
+from livefusion.devices.pool import FramePool
+from livefusion.inference.catalog import ModelFile, inspect
+from livefusion.pipeline.render import ENHANCE, RUNGS, RenderPlan, RenderStage
+from livefusion.pipeline.slate import SlateShelf
+from livefusion.runtime.ladder import DeadlineLadder
+from livefusion.runtime.stage import StageContext
+from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.neural.engine import load_session
+from livefusion.swap.neural.enhance import PatchRestorer
+from livefusion.swap.neural.enhance_standby import Enhancer
+from livefusion.swap.neural.verdict import MOST_BAD
+from livefusion.testing.clock import ScriptedClock
+from livefusion.testing.face_standins import MIX, restorer_standin, yolo_face_standin
+from livefusion.testing.reel import Reel
+from livefusion.testing.standins.check import (
+    BARE,
+    OPAQUE,
+    Seen,
+    StandinFolder,
+    Watched,
+    performer,
+    rgb_of,
+    tracks_of,
+)
+from livefusion.testing.standins.truth import truth
+
+pytestmark = pytest.mark.unit
+
+LONG_S = 60.0
+FRAME_NS = 33_333_333
+
+
+class WatchedMesh(MeshEngine):
+    """Notes where each patch is opaque, as the watched network does."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(device)
+        self.seen: list[Seen] = []
+
+    def swap(self, frame: Frame, track: FaceTrack, *rest: Any) -> Patch | None:
+        patch = super().swap(frame, track, *rest)
+        if patch is not None:
+            opaque = np.zeros(frame.buffer.luma.shape, bool)
+            opaque[patch.region.luma] = patch.pixels[..., 3] == OPAQUE
+            self.seen.append(Seen(track, opaque))
+        return patch
+
+
+@pytest.fixture(scope="module")
+def reel() -> Reel:
+    return performer(220, 2)
+
+
+@pytest.fixture(scope="module")
+def standins(tmp_path_factory: pytest.TempPathFactory) -> StandinFolder:
+    return StandinFolder(tmp_path_factory.mktemp("standins"))
+
+
+def restorer(path: Path, side: int = 512, **more: object) -> ModelFile:
+    return inspect(restorer_standin(path / f"any{side}.onnx", side, **more))  # type: ignore[arg-type]
+
+
+def loading(device: Device, model: ModelFile) -> partial[PatchRestorer]:
+    return partial(PatchRestorer, device, model, load_session)
+
+
+@dataclass
+class Shown:
+    """A rendered picture, before and after, and where the new face is opaque."""
+
+    before: np.ndarray
+    after: np.ndarray
+    opaque: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+def play(
+    reel: Reel,
+    identity: Identity,
+    engine: Watched | WatchedMesh,
+    enhancer: Enhancer | None,
+    *,
+    wearing: SwapSettings = BARE,
+    ladder: DeadlineLadder | None = None,
+    seqs: range = range(2),
+    late_ns: int = 0,
+    clock: ScriptedClock | None = None,
+) -> list[Shown]:
+    device = engine._device
+    clock = clock or ScriptedClock()
+    plan = RenderPlan(identity, wearing, SafetySettings(badge=False))
+    stage = RenderStage(device, engine, lambda: plan, SlateShelf(device), enhancer=enhancer, ladder=ladder)
+    stage.open(StageContext("render", clock))
+    pool, stream = FramePool(device, reel.size), device.stream("source")
+    shown = []
+    for seq in seqs:
+        shot = reel.at(seq)
+        buffer = pool.acquire(stream)
+        np.copyto(buffer.luma, shot.luma)
+        np.copyto(buffer.chroma, shot.chroma)
+        captured = clock.now_ns() - late_ns
+        frame = Frame(seq, "reel", Timestamp(seq, 1 / 30), captured, reel.size, reel.color, buffer)  # type: ignore[arg-type]
+        engine.seen = []
+        stage.process(AnalysedFrame(frame, tracks_of(shot)))
+        before = rgb_of(shot.luma, shot.chroma, reel.color)
+        after = rgb_of(buffer.luma, buffer.chroma, reel.color)
+        shown.append(Shown(before, after, engine.seen[0].opaque))
+        clock.advance(FRAME_NS)
+    stage.close()
+    return shown
+
+
+def engine_of(kind: str, standins: StandinFolder) -> Watched | WatchedMesh:
+    device = CpuDevice()
+    if kind == "mesh":
+        return WatchedMesh(device)
+    one = truth("inswapper_128")
+    engine = Watched(device, standins.swap(one), find=standins.finder(one))
+    engine.seen = []
+    return engine
+
+
+@pytest.mark.parametrize("kind", ["mesh", "network"])
+@pytest.mark.parametrize(
+    ("side", "codeformer", "share"),
+    [(512, False, 1.0), (256, False, 1.0), (512, True, 1.0), (512, False, 0.4)],
+    ids=["gfpgan", "gpen 256", "codeformer", "blend"],
+)
+def test_the_new_face_is_what_the_network_makes_of_it(
+    kind: str,
+    side: int,
+    codeformer: bool,
+    share: float,
+    tmp_path: Path,
+    reel: Reel,
+    identity: Identity,
+    standins: StandinFolder,
+) -> None:
+    wearing = BARE.model_copy(update={"enhance_blend": share})
+    plain = play(reel, identity, engine_of(kind, standins), None, wearing=wearing)
+    engine = engine_of(kind, standins)
+    enhancer = Enhancer(loading(engine._device, restorer(tmp_path, side, codeformer=codeformer)))
+    restored = play(reel, identity, engine, enhancer, wearing=wearing)
+    assert (enhancer.restored, enhancer.bad) == (len(restored), 0)
+    for one, other in zip(plain, restored, strict=True):
+        signed = one.after.astype(float) / 127.5 - 1
+        made = (signed @ MIX.T + (0.5 if codeformer else 0) + 1) * 127.5
+        wanted = one.after + (made - one.after) * share
+        off = np.abs(other.after - wanted)[other.opaque].mean()
+        moved = np.abs(other.after.astype(float) - one.after)[other.opaque].mean()
+        assert off < 1.0
+        assert moved > 3
+        changed = (one.after != one.before).any(axis=2)
+        assert ((other.after != one.before).any(axis=2) <= changed).mean() > 0.999
+
+
+def test_a_patch_stays_as_it_was_where_no_picture_comes(
+    tmp_path: Path, reel: Reel, identity: Identity, standins: StandinFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    frames = range(MOST_BAD + 3)
+    plain = play(reel, identity, engine_of("network", standins), None, seqs=frames)
+    engine = engine_of("network", standins)
+    # Its first run, on smooth waves of up to 0.6, tells nothing; in a face something is darker or brighter.
+    enhancer = Enhancer(loading(engine._device, restorer(tmp_path, brittle=0.61)))
+    with caplog.at_level("WARNING"):
+        shown = play(reel, identity, engine, enhancer, seqs=frames)
+    for one, other in zip(plain, shown, strict=True):
+        np.testing.assert_array_equal(one.after, other.after)
+    assert (enhancer.restored, enhancer.bad) == (0, MOST_BAD)
+    said = [record.message for record in caplog.records]
+    assert any("no picture; the face stays as it was" in text for text in said)
+    assert any("asked no more" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"), [("another", "does not restore faces"), ("nothing", "gives no picture here")]
+)
+def test_what_cannot_restore_is_refused(wrong: str, text: str, tmp_path: Path) -> None:
+    if wrong == "another":
+        model = inspect(yolo_face_standin(tmp_path / "x.onnx"))
+    else:
+        model = restorer(tmp_path, brittle=0.3)
+    with pytest.raises(ModelError, match=text):
+        Enhancer(loading(CpuDevice(), model)).warm_up()
+    live = Enhancer(loading(CpuDevice(), model), budget_s=LONG_S)
+    live.warm_up()
+    assert live.wait(timeout=LONG_S)
+    assert isinstance(live.failure, ModelError)
+    assert not live.networks
+
+
+def test_live_one_that_is_too_slow_is_not_used(
+    tmp_path: Path, reel: Reel, identity: Identity, standins: StandinFolder
+) -> None:
+    engine = engine_of("network", standins)
+    enhancer = Enhancer(loading(engine._device, restorer(tmp_path)), budget_s=0.0, clock=SystemClock())
+    enhancer.warm_up()
+    assert enhancer.wait(timeout=LONG_S)
+    assert enhancer.failure is not None
+    assert "ms for a face here" in str(enhancer.failure)
+    shown = play(reel, identity, engine, enhancer)
+    plain = play(reel, identity, engine_of("network", standins), None)
+    assert all((one.after == other.after).all() for one, other in zip(shown, plain, strict=True))
+
+
+def test_live_it_is_loaded_beside_the_picture(
+    tmp_path: Path, reel: Reel, identity: Identity, standins: StandinFolder
+) -> None:
+    engine, go = engine_of("network", standins), threading.Event()
+    load = loading(engine._device, restorer(tmp_path))
+
+    def held() -> PatchRestorer:
+        go.wait(timeout=LONG_S)
+        return load()
+
+    enhancer = Enhancer(held, budget_s=LONG_S)
+    play(reel, identity, engine, enhancer)  # opens the stage, which must not wait for it
+    assert (enhancer.restored, enhancer.networks) == (0, ())
+    go.set()
+    assert enhancer.wait(timeout=LONG_S)
+    shown = play(reel, identity, engine, enhancer)
+    assert enhancer.restored == len(shown)
+    assert len(enhancer.networks) == 1
+
+
+def test_it_is_the_first_to_be_left_out_in_a_hurry(
+    tmp_path: Path, reel: Reel, identity: Identity, standins: StandinFolder
+) -> None:
+    engine = engine_of("network", standins)
+    enhancer = Enhancer(loading(engine._device, restorer(tmp_path)))
+    clock = ScriptedClock()
+    ladder = DeadlineLadder((ENHANCE, *RUNGS), FRAME_NS, clock, patience=2)
+    play(reel, identity, engine, enhancer, ladder=ladder, clock=clock, late_ns=2 * FRAME_NS)
+    assert ladder.left_out == (ENHANCE,)
+    assert enhancer.restored == 1
