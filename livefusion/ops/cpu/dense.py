@@ -5,21 +5,32 @@ no dense rows of a strided one, and does not vectorise what may have gaps: a ble
 as long.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from numba import types
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
+Number = TypeVar("Number", bound=np.generic)
 
-@intrinsic
-def dense(_typing: Any, row: Any) -> Any:
-    """A one-dimensional array as one that is dense; for compiled code. That it is one is not checked."""
-    if not isinstance(row, types.Array) or row.ndim != 1:
-        return None
-    result = types.Array(row.dtype, 1, "C", readonly=not row.mutable)
+if TYPE_CHECKING:
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+    def dense(row: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """A one-dimensional array as one that is dense; for compiled code. That it is one is not checked."""
+        ...
 
-    return result(row), generate
+else:
+
+    @intrinsic
+    def dense(_typing: Any, row: Any) -> Any:
+        """A one-dimensional array as one that is dense; for compiled code. That it is one is not checked."""
+        if not isinstance(row, types.Array) or row.ndim != 1:
+            return None
+        result = types.Array(row.dtype, 1, "C", readonly=not row.mutable)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+
+        return result(row), generate

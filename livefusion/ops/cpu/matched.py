@@ -11,7 +11,7 @@ from numba import njit
 
 from livefusion.ops.cpu.colour import matching
 from livefusion.ops.cpu.dense import dense
-from livefusion.ops.cpu.grain import chroma_row, columns_from, hash_row, luma_row
+from livefusion.ops.cpu.grain import add_grain, chroma_row, columns_from, hash_rows
 from livefusion.ops.cpu.signature import READ_1D, READ_FLOATS_2D, READ_FLOATS_3D, WRITE_2D
 from livefusion.ops.reference.colour import CELL
 
@@ -27,11 +27,14 @@ _LEVEL = np.uint32(255)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _light_planes(light: Floats, stats: Floats, strength: float, planes: Floats) -> None:
-    """What is added in the middle of each cell; (rows, 3, cells + 2), the first and the last twice."""
+def _light_planes(light: Floats, stats: Floats, strength: float, planes: Floats, gains: Floats) -> None:
+    """What is added in the middle of each cell; (rows, 3, cells + 2), the first and the last twice.
+
+    And (3,) what each channel is multiplied by.
+    """
     cells = light.shape[1]
     for channel in range(3):
-        shift, _ = matching(stats, channel)
+        shift, gains[channel] = matching(stats, channel)
         for row in range(light.shape[0]):
             line = planes[row, channel]
             for cell in range(cells + 2):
@@ -93,11 +96,9 @@ def _matched(level: np.uint32, gain: np.float32, added: np.float32) -> np.int32:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _blend_luma(
-    line: Words, alpha: Ints, gain: np.float32, light: Floats, noise: Floats, luma: Plane
-) -> None:
+def _blend_luma(line: Words, alpha: Ints, gain: np.float32, added: Floats, luma: Plane) -> None:
     for i in range(luma.shape[0]):
-        new = _matched(np.uint32(line[i] & _LEVEL), gain, light[i] + noise[i])
+        new = _matched(np.uint32(line[i] & _LEVEL), gain, added[i])
         a, old = alpha[i], np.int32(luma[i])
         total = np.int32(np.int32(old * np.int32(255 - a)) + np.int32(new * a)) + np.int32(127)
         luma[i] = np.uint8(np.int32(np.int32(total) + np.int32(1) + np.int32(np.int32(total) >> 8)) >> 8)
@@ -105,9 +106,10 @@ def _blend_luma(
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _sum_chroma(  # noqa: PLR0917 numba takes no keyword-only arguments
-    line: Words, alpha: Ints, shift: np.uint32, gain: np.float32, light: Floats, noise: Floats, sums: Ints
+    line: Words, alpha: Ints, shift: np.uint32, gain: np.float32, light: Floats, row: Floats, out: Ints
 ) -> None:
-    """Add to ``sums`` of each chroma sample the colours of two pixels, times their alphas."""
+    """Add to the sums of each chroma sample the colours of two pixels, times their alphas."""
+    noise, sums = dense(row), dense(out)
     for k in range(sums.shape[0]):
         i = 2 * k
         one = _matched(np.uint32(np.uint32(line[i] >> shift) & _LEVEL), gain, light[i] + noise[k])
@@ -124,7 +126,8 @@ def _mixed(level: np.int32, keep: np.int32, colour: np.int32) -> np.int32:
 
 
 @njit(cache=True, nogil=True)
-def _blend_chroma(upper: Ints, lower: Ints, cb: Ints, cr: Ints, chroma: Pairs) -> None:
+def _blend_chroma(alpha: Ints, colours: Ints, chroma: Pairs) -> None:
+    upper, lower, cb, cr = dense(alpha[0]), dense(alpha[1]), dense(colours[0]), dense(colours[1])
     for k in range(chroma.shape[0]):
         i = 2 * k
         weight = np.int32(np.int32(upper[i] + upper[i + 1]) + np.int32(lower[i] + lower[i + 1]))
@@ -134,9 +137,18 @@ def _blend_chroma(upper: Ints, lower: Ints, cb: Ints, cr: Ints, chroma: Pairs) -
         chroma[k] = np.uint16(np.int32(blue | np.int32(red << 8)))
 
 
+@njit(cache=True, nogil=True, fastmath=True)
+def _sum_both(  # noqa: PLR0917 numba takes no keyword-only arguments
+    line: Words, alpha: Ints, gains: Floats, lights: Floats, noise: Floats, sums: Ints
+) -> None:
+    for channel in range(2):
+        shift, light = (_8 if channel == 0 else _16), dense(lights[1 + channel])
+        _sum_chroma(line, alpha, shift, gains[1 + channel], light, noise[channel], sums[channel])
+
+
 @njit(
-    f"void({WRITE_2D}, uint16[:, :], Array(uint32, 2, 'A', readonly=True), {READ_FLOATS_2D}, {READ_FLOATS_3D},"
-    f"float64, {READ_1D}, boolean, UniTuple(float64, 3), int64, int64, int64)",
+    f"void({WRITE_2D}, uint16[:, :], Array(uint32, 2, 'A', readonly=True), {READ_FLOATS_2D},"
+    f"{READ_FLOATS_3D}, float64, {READ_1D}, boolean, UniTuple(float64, 3), int64, int64, int64)",
     cache=True,
     nogil=True,
     fastmath=True,
@@ -161,63 +173,38 @@ def blend_rows(  # noqa: PLR0917 numba takes no keyword-only arguments
     """
     left, top = max(0, -x), max(0, -y)
     right, bottom = min(patch.shape[1], luma.shape[1] - x), min(patch.shape[0], luma.shape[0] - y)
-    width = max(right - left, 0)
-    cells = light.shape[1] + 2
+    width, cells = max(right - left, 0), light.shape[1] + 2
     planes, line = np.empty((light.shape[0], 3, cells), np.float32), np.empty(cells, np.float32)
-    _light_planes(light, stats, strength, planes)
-    lit = np.empty((2, 3, CELL * (cells - 1)), np.float32)
-    gains = np.empty(3, np.float32)
-    for channel in range(3):
-        _, gains[channel] = matching(stats, channel)
+    lit, gains = np.empty((2, 3, CELL * (cells - 1)), np.float32), np.empty(3, np.float32)
+    _light_planes(light, stats, strength, planes, gains)
     white, coarse, colour = np.float32(noise[0]), np.float32(noise[1]), np.float32(noise[2])
-    noisy = white + coarse + colour > 0
     # Rows of random numbers from the one above the first of two rows of pixels to the one below the second.
-    words, vertical = np.zeros((4, width + 2), np.int32), np.empty(width + 2, np.int32)
-    y_noise, c_noise = np.zeros((2, width), np.float32), np.zeros((2, width // 2), np.float32)
-    alpha, colours = np.empty((2, width), np.int32), np.empty((2, width // 2), np.int32)
-    columns, samples_across = np.empty(width + 2, np.uint32), np.empty(width // 2, np.uint32)
+    words, vertical = np.empty((4, width + 2), np.int32), np.empty(width + 2, np.int32)
+    columns, samples = np.empty(width + 2, np.uint32), np.empty(width // 2, np.uint32)
     columns_from(x + left - 1, columns)
-    columns_from((x + left) // 2, samples_across)
-    hashed = top - 3
+    columns_from((x + left) // 2, samples)
+    speckle, hashed = np.zeros((2, width // 2), np.float32), top - 3
+    alpha, colours = np.empty((2, width), np.int32), np.empty((2, width // 2), np.int32)
     for row in range(top, bottom, 2):
         two = (dense(patch[row])[left:right], dense(patch[row + 1])[left:right])
         start, stop = _span(two[0], two[1])
         if start >= stop:
             continue
-        if noisy:
-            for k in range(4):
-                if k < 2 and hashed == row - 2:
-                    words[k] = words[k + 2]
-                else:
-                    hash_row(columns, y + row - 1 + k, seed, words[k])
+        first, last, shift = start // 2, stop // 2, left + _HALF_CELL
+        if white + coarse + colour > 0:
+            hash_rows(columns, y + row - 1, seed, hashed == row - 2, words)
+            chroma_row(samples, (y + row) // 2, seed, colour, speckle)
             hashed = row
-            chroma_row(samples_across, (y + row) // 2, seed, colour, c_noise)
-        colours[:, start // 2 : stop // 2] = 0
+        colours[:, first:last] = 0
         for down in range(2):
-            if noisy:
-                luma_row(words[down : down + 3], white, coarse, vertical, y_noise[down])
             _light_row(planes, row + down, left + start, left + stop, line, lit[down])
+            if white + coarse > 0:
+                place = dense(lit[down, 0])[shift : shift + width]
+                add_grain(words[down : down + 3], white, coarse, vertical, place)
             shown, levels = two[down][start:stop], alpha[down, start:stop]
             _levels(shown, alphas, through, levels)
-            lights = lit[down, :, left + start + _HALF_CELL : left + stop + _HALF_CELL]
-            target = dense(luma[y + row + down])[x + left + start : x + left + stop]
-            _blend_luma(shown, levels, gains[0], dense(lights[0]), y_noise[down, start:stop], target)
-            for channel in range(1, 3):
-                _sum_chroma(
-                    shown,
-                    levels,
-                    _8 if channel == 1 else _16,
-                    gains[channel],
-                    dense(lights[channel]),
-                    c_noise[channel - 1, start // 2 : stop // 2],
-                    colours[channel - 1, start // 2 : stop // 2],
-                )
-        first, last = start // 2, stop // 2
-        samples = dense(chroma[(y + row) // 2])[(x + left) // 2 + first : (x + left) // 2 + last]
-        _blend_chroma(
-            alpha[0, start:stop],
-            alpha[1, start:stop],
-            colours[0, first:last],
-            colours[1, first:last],
-            samples,
-        )
+            added, target = lit[down, :, shift + start : shift + stop], dense(luma[y + row + down])
+            _blend_luma(shown, levels, gains[0], dense(added[0]), target[x + left + start : x + left + stop])
+            _sum_both(shown, levels, gains, added, speckle[:, first:last], colours[:, first:last])
+        target_pairs = dense(chroma[(y + row) // 2])[(x + left) // 2 + first : (x + left) // 2 + last]
+        _blend_chroma(alpha[:, start:stop], colours[:, first:last], target_pairs)
