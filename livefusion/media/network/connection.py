@@ -25,8 +25,10 @@ DEFAULT_FPS: Final = Fraction(30)
 _MAX_FPS = 125
 _THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1
 # Through nginx, capture to decoded picture, p50: 76 ms with FFmpeg's own values, 36 with these and sound
-# muxed ahead of its pictures. A probesize of 32 loses the video stream altogether.
-_LATENCY = {"fflags": "nobuffer", "probesize": "32768", "analyzeduration": "500000"}
+# muxed ahead of its pictures. A probesize of 32 loses the video stream altogether. Not "nobuffer": it throws
+# away what was analysed, the first key frame with it, and the next may be ten seconds off. What is kept
+# instead is decoded in a burst, of which only the last picture is given.
+_LATENCY = {"probesize": "32768", "analyzeduration": "500000"}
 # A server may send seconds of sound before the next key frame: too short an analysis ends without a picture.
 # A longer one ends as soon as both are there, but in full where there is no sound.
 _PATIENT = {"probesize": "2000000", "analyzeduration": "10000000"}

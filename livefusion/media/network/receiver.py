@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 # Somebody watches: a server that is back shall be seen within two seconds, of which opening takes one.
 _RETRIES = RestartPolicy(longest_ns=NANOSECONDS)
+# Whoever publishes to us again is at the door already, and waiting for the next one costs nothing.
+_AT_THE_DOOR = RestartPolicy(longest_ns=NANOSECONDS // 10)
 _MOST_WAITING = 250
 
 
@@ -64,7 +66,7 @@ class Receiver:
         self._wants_key = True
         self._stopped = False
         self._media = StreamClock()
-        self._failures = FailureLog(_RETRIES)
+        self._failures = FailureLog(_AT_THE_DOOR if address.listens else _RETRIES)
         self._thread = threading.Thread(target=self._run, name="receiver", daemon=True)
         self._thread.start()
 

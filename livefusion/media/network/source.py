@@ -15,6 +15,7 @@ from livefusion.media.decode.packets import PacketDecoder
 from livefusion.media.formats import InputFormat
 from livefusion.media.network.address import StreamAddress
 from livefusion.media.network.connection import Connection
+from livefusion.media.network.patience import Patience
 from livefusion.media.network.receiver import Arrival, Gone, Receiver, Stalled
 from livefusion.media.network.sound_ring import SoundRing
 from livefusion.media.nvcodec.choose import choose_decoder
@@ -25,8 +26,6 @@ from livefusion.runtime.stage import StageContext
 
 _log = logging.getLogger(__name__)
 
-STALL_NS = NANOSECONDS
-"""Time without a packet after which a card is shown; the connection has some seconds more."""
 _BACKLOG = 3
 """Packets that wait: pictures before the last of so many are decoded, but not given."""
 
@@ -35,9 +34,10 @@ class StreamSource:
     """Reads a stream and waits for it when it is gone.
 
     The first connection tells the format: a server has to answer, a publisher is waited for. Later ones may
-    be of another size or codec, which is a ``FormatChange``. When a stream ends or says nothing for a second
-    a card takes the place of its last picture; media time goes on with real time meanwhile. ``captured_ns``
-    is when the packet of a picture came. It ends after ``duration`` seconds of media time.
+    be of another size or codec, which is a ``FormatChange``. When a stream ends, or says nothing for longer
+    than ``Patience`` has, a card takes the place of its last picture; media time goes on with real time
+    meanwhile, and the connection has some seconds more. ``captured_ns`` is when the packet of a picture came.
+    It ends after ``duration`` seconds of media time.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class StreamSource:
         self._format: InputFormat | None = None
         self._queued: deque[Frame | Event] = deque()
         self._fallbacks: tuple[Fallback, ...] = ()
+        self._patience = Patience()
         self._pts = -1
         self._seq = 0
         self._is_live = False
@@ -114,7 +115,7 @@ class StreamSource:
     def read(self) -> Frame | Event:
         """The next frame or event, waiting for it; ``Eos`` once interrupted, and ever after."""
         while not self._queued and not self._is_over and self._receiver is not None:
-            if not self._advance(self._receiver, STALL_NS if self._is_live else None):
+            if not self._advance(self._receiver, self._patience.nanoseconds if self._is_live else None):
                 break
         return self._queued.popleft() if self._queued and not self._is_over else Eos()
 
@@ -145,6 +146,7 @@ class StreamSource:
         connection = self._decoding.connection if self._decoding is not None else None
         assert connection is not None, "a picture has a connection"
         frame = self._frames
+        waiting_card(frame.size, frame.color)  # the first one loads a font: 160 ms, 1 ms later
         self._format = InputFormat(
             uri=self._uri,
             size=frame.size,
@@ -173,6 +175,7 @@ class StreamSource:
         decoding = self._decoding
         if decoding is None or decoding.connection is not arrival.connection:
             decoding = self._begin_decoding(arrival.connection)
+        self._patience.arrived(arrival.arrived_ns)
         behind = receiver.waiting >= _BACKLOG
         for picture, media_ns, arrived_ns in decoding.decode(arrival):
             if not behind or self._format is None:
@@ -211,6 +214,7 @@ class StreamSource:
         if not self._is_live:
             return
         self._is_live = False
+        self._patience.pause()
         self._queued.append(Discontinuity(reason))
         card = waiting_card(self._frames.size, self._frames.color)
         self._queue(card, receiver.media_now(), self._clock.now_ns())
