@@ -17,8 +17,8 @@ from livefusion.core.settings import Settings
 from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
 from livefusion.pipeline.assemble import Pipeline
-from livefusion.pipeline.gate_model import photo_screen
-from livefusion.pipeline.identities import IdentityLibrary, is_painted
+from livefusion.pipeline.identities import IdentityLibrary
+from livefusion.pipeline.paintings import is_painted
 from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.policy import require_reason
 from livefusion.provenance.consent import CONSENT_TEXT
@@ -34,7 +34,7 @@ def execute(settings: Settings, console: Console) -> None:
     """
     require_reason(settings)
     check_files(settings)
-    library = IdentityLibrary(tell=tell_on(console), screen=photo_screen(settings.gate))
+    library = IdentityLibrary(tell=tell_on(console))
     settings = with_consent(settings, library.names(), console)
     if not settings.safety.badge:
         _log.warning("the picture is not marked: to say that its faces were changed by AI is your duty now")

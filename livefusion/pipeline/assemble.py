@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from livefusion.core.errors import DeviceError, GraphError, LiveFusionError, SettingsError
+from livefusion.core.face import Identity
 from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import NANOSECONDS, SystemClock
 from livefusion.devices.device import Device
@@ -34,6 +35,7 @@ from livefusion.pipeline.ends import (
     patience_of,
 )
 from livefusion.pipeline.engines import EngineChoice
+from livefusion.pipeline.gate_model import photo_screen
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
 from livefusion.pipeline.own_networks import OwnNetworks
@@ -73,6 +75,8 @@ class Pipeline:
         require_reason(settings)
         self._settings = settings
         self._library = library or IdentityLibrary()
+        how = {"preview": settings.safety.preview, "screen": photo_screen(settings.gate)}
+        self._load: Callable[..., Identity] = partial(self._library.load, **how)
         self._parts = parts or Parts()
         self._clock = self._parts.clock or SystemClock()
         self._own = OwnNetworks(settings, self._clock)
@@ -120,9 +124,7 @@ class Pipeline:
         self._source = source = MovableSource(
             self._recovery, self._source_maker(ends, pace), patient=live, restarts=self._parts.restarts
         )
-        load = partial(self._library.load, settings.source, settings.consent, settings.painted)
-        load = partial(load, preview=settings.safety.preview)
-        identity = run_beside(load)
+        identity = run_beside(partial(self._load, settings.source, settings.consent, settings.painted))
         self._format = source.probe()
         face = smoothed(identity.result(), settings.swap.smoothness)
         mark = self._parts.mark()
@@ -143,7 +145,7 @@ class Pipeline:
             own=self._own,
             interval_s=None if interval is None else float(interval),
             ladder=self._ladder,
-            look=self._conduct.open_gate(self.plans.gate),
+            look=self._conduct.open_gate(self.plans.gate, patient=not live),
         )
         output = OutputFormat.of(self._format, source.audio)
         self._graph.source("decode", lambda: source)
@@ -177,8 +179,7 @@ class Pipeline:
         if self._stages is None:
             raise GraphError("there is nothing to switch before the start")
         try:
-            loaded = self._library.load(source, consent, preview=self._settings.safety.preview)
-            identity = smoothed(loaded, self._settings.swap.smoothness)
+            identity = smoothed(self._load(source, consent), self._settings.swap.smoothness)
             self._stages.prepare(identity)
             swap = swap_settings(identity, self._settings.swap)
             self._conduct.use(identity, self.plans.allow, partial(self.plans.switch, identity, swap))

@@ -27,9 +27,9 @@ _Stamp = tuple[int, int, int] | None
 class ConsentWatch:
     """Watches one consent file on a thread of its own, until it is closed or has another one to watch.
 
-    ``read`` gives the record, and raises what is wrong if it is none for the face on show; ``changed`` is told
-    each permit that differs from the one before, on the thread. ``permit`` and ``ends_at`` are those of the
-    record as it was when the face was loaded: it is read anew at once, for it may have been withdrawn since.
+    ``read`` gives the record, and raises what is wrong if it is none for the face on show; ``changed`` is
+    told each permit that differs from the one before, on the thread. ``permit`` and ``ends_at`` are those of
+    the record as it was when the face was loaded: it may have been withdrawn since, so it is read at once.
     """
 
     def __init__(

@@ -1,6 +1,7 @@
 """The content gate: a look at the picture once a second, beside the frame's path, and a slate on a hit."""
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.color import ColorInfo
-from livefusion.core.errors import LiveFusionError
+from livefusion.core.errors import LiveFusionError, ModelError
 from livefusion.core.frame import Frame
 from livefusion.core.settings import GateFailure, GateSettings
 from livefusion.core.timing import NANOSECONDS, Clock
@@ -26,6 +27,7 @@ _log = logging.getLogger(__name__)
 
 CONTENT: Final = "Withheld by the content gate"
 BLIND: Final = "Withheld: the content gate fails"
+LATE_SECONDS: Final = 10
 _LONG_SIDE = 448
 Rgb = npt.NDArray[np.uint8]
 
@@ -56,8 +58,10 @@ class GateCounts:
 class ContentGate:
     """Takes a picture now and then from the render thread and asks the classifier on a thread of its own.
 
-    ``withhold`` is told the slate's text on a hit, and an empty one after ``gate_clear_looks`` clean looks. Each
-    change is logged and audited.
+    ``withhold`` is told the slate's text on a hit, and an empty one after ``gate_clear_looks`` clean looks.
+    Each change is logged and audited. A look that is not over after ``LATE_SECONDS`` is a failure: what
+    hangs must not let everything pass. In a ``patient`` run, which waits for its stages, looks are as far
+    apart in the time of the video, and each is over before its picture goes on.
     """
 
     def __init__(
@@ -67,6 +71,8 @@ class ContentGate:
         withhold: Callable[[str], None],
         clock: Clock,
         trail: Trail,
+        *,
+        patient: bool = False,
     ) -> None:
         self.counts = GateCounts()
         self._settings = settings
@@ -74,7 +80,10 @@ class ContentGate:
         self._withhold = withhold
         self._clock = clock
         self._trail = trail
-        self._due_ns = 0
+        self._patient = patient
+        self._looked_ns: int | None = None
+        self._late = False
+        self._lock = threading.Lock()
         self._host: HostPictures | None = None
         self._waiting: Rgb | None = None
         self._has_work = Alarm(clock)
@@ -86,13 +95,25 @@ class ContentGate:
 
     def offer(self, frame: Frame, device: Device) -> None:
         """Take a small copy of a picture if it is time for a look and the last one is over: 0.3 ms then."""
-        now_ns = self._clock.now_ns()
-        if now_ns < self._due_ns or self._waiting is not None:
+        now_ns = round(frame.ts.seconds * NANOSECONDS) if self._patient else self._clock.now_ns()
+        # A file may go back in its own time.
+        since_ns = abs(now_ns - self._looked_ns) if self._looked_ns is not None else None
+        if self._waiting is not None:
+            if since_ns is not None and since_ns > LATE_SECONDS * NANOSECONDS and not self._late:
+                self._late = True
+                self._failed(ModelError(f"{self._classifier.name} took more than {LATE_SECONDS} s"))
             return
-        self._due_ns = now_ns + round(self._settings.gate_seconds * NANOSECONDS)
+        if since_ns is not None and since_ns < self._settings.gate_seconds * NANOSECONDS:
+            return
+        self._looked_ns = now_ns
         if self._host is None:
             self._host = HostPictures(device)
-        self._waiting = small_rgb(*self._host.planes(frame), frame.color)
+        picture = small_rgb(*self._host.planes(frame), frame.color)
+        if self._patient:
+            self._look(picture)
+            return
+        self._late = False
+        self._waiting = picture
         self._has_work.set()
 
     def close(self) -> None:
@@ -111,9 +132,15 @@ class ContentGate:
     def _look(self, picture: Rgb) -> None:
         try:
             score = self._classifier.score(picture)
+            if not math.isfinite(score):
+                raise ModelError(f"{self._classifier.name} gives no score")
         except Exception as error:  # border: a network of the user's may fail in any way
             self._failed(error)
             return
+        with self._lock:
+            self._judge(score)
+
+    def _judge(self, score: float) -> None:
         counts, hit = self.counts, score >= self._settings.gate_threshold
         highest = max(counts.highest, score)
         self.counts = GateCounts(counts.looks + 1, counts.hits + hit, counts.failures, highest)
@@ -124,6 +151,10 @@ class ContentGate:
             self._show("", f"{self._clean} clean looks")
 
     def _failed(self, error: Exception) -> None:
+        with self._lock:
+            self._count_failure(error)
+
+    def _count_failure(self, error: Exception) -> None:
         counts = self.counts
         self.counts = GateCounts(counts.looks + 1, counts.hits, counts.failures + 1, counts.highest)
         told = error.problem if isinstance(error, LiveFusionError) else f"{type(error).__name__}: {error}"

@@ -7,7 +7,7 @@ worse. Other scales belong into the file.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import cv2
 import numpy as np
@@ -20,6 +20,8 @@ from livefusion.inference.session import Session
 from livefusion.inference.vet import vet
 from livefusion.provenance.audit_record import digest_of
 
+Screen: TypeAlias = Callable[[str, npt.NDArray[np.uint8]], None]
+"""Looks at each source photo, (h, w, 3) RGB, by its name; raises ``IdentityError`` to refuse it."""
 _REMEDY = "it takes one float32 picture 1×3×N×N and gives scores"
 
 
@@ -64,7 +66,7 @@ class GateModel:
         return float(values[-1])
 
 
-def photo_screen(settings: GateSettings) -> Callable[[str, npt.NDArray[np.uint8]], None]:
+def photo_screen(settings: GateSettings) -> Screen:
     """What looks at each source photo: ``IdentityError`` for a hit, ``ModelError`` if the classifier fails.
 
     The classifier is loaded with the first photo; without one every photo passes.
@@ -83,3 +85,7 @@ def photo_screen(settings: GateSettings) -> Callable[[str, npt.NDArray[np.uint8]
             )
 
     return screen
+
+
+def no_screen(name: str, rgb: npt.NDArray[np.uint8]) -> None:
+    """Every photo passes."""

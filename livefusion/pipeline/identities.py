@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,9 +17,11 @@ from livefusion.core.face import Expression, Identity, Portrait
 from livefusion.core.words import did_you_mean
 from livefusion.faces.embed import SAME_PERSON, Embedding
 from livefusion.faces.photo import PhotoFaces
-from livefusion.media.paint import is_marked, may_be_painted
+from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo, load_rgba
+from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo
+from livefusion.pipeline.gate_model import Screen, no_screen
+from livefusion.pipeline.paintings import is_painted, read_painting
 from livefusion.pipeline.photo_check import photo_intake
 from livefusion.provenance.consent import ConsentRecord, consent_from_text
 from livefusion.provenance.store import IdentityStore
@@ -28,10 +30,8 @@ from livefusion.swap.mesh.bake import SourcePhoto
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT
 from livefusion.swap.mesh.coverage import skin_coverage
 from livefusion.swap.mesh.identity import EXPRESSION_SIDE, ExpressionPhotos, bake_identity
-from livefusion.swap.painted import painted_identity
 from livefusion.swap.persona import PersonaLibrary
 from livefusion.swap.portrait import PORTRAIT_SIDE
-from livefusion.swap.template import is_template
 
 FILE_VERSION = 2
 LEAST_COVERAGE = 0.5
@@ -39,9 +39,6 @@ LEAST_COVERAGE = 0.5
 EMBEDDING_SIZE = 128
 _EXPRESSION, _STRENGTH = "expression_", "strength_"
 _DELTA_SHAPE = (EXPRESSION_SIDE, EXPRESSION_SIDE, 3)
-
-Screen: TypeAlias = Callable[[str, npt.NDArray[np.uint8]], None]
-"""Looks at each source photo, (h, w, 3) RGB, by its name; raises ``IdentityError`` to refuse it."""
 
 
 class IdentityLibrary:
@@ -52,9 +49,7 @@ class IdentityLibrary:
         personas: PersonaLibrary | None = None,
         store: IdentityStore | None = None,
         tell: Callable[[str], None] = lambda _text: None,
-        screen: Screen = lambda _name, _rgb: None,
     ) -> None:
-        self._screen = screen
         self._personas = personas or PersonaLibrary()
         self._store = store or IdentityStore()
         self._tell = tell
@@ -75,14 +70,21 @@ class IdentityLibrary:
         return (*self._personas.names(), *self._store.names())
 
     def load(
-        self, source: str, consent: str = "", painted: bool = False, *, preview: bool = False
+        self,
+        source: str,
+        consent: str = "",
+        painted: bool = False,
+        *,
+        preview: bool = False,
+        screen: Screen = no_screen,
     ) -> Identity:
         """The identity that ``-s SOURCE`` means; left empty, the first persona.
 
         ``consent`` is who agreed, for a photo, a video or a folder of them; ``painted`` takes a picture as a
         painted face although it carries no mark; ``preview`` takes a photo without consent, of which only the
-        slate may be shown: its ``consent`` is then an empty record. ``IdentityError`` if there is no such
-        name, photo or consent, or a photo or painting cannot be used.
+        slate may be shown: its ``consent`` is then an empty record. ``screen`` looks at every photo, painting
+        and picture of a video that a face is made of. ``IdentityError`` if there is no such name, photo or
+        consent, or a photo or painting cannot be used.
         """
         personas = self._personas.names()
         if not source or source in personas:
@@ -92,13 +94,15 @@ class IdentityLibrary:
             return _read(source, self._store.face(source, record), record)
         photos = self._photos(source)
         if is_painted(source, painted):
-            return _read_painting(photos[0])
+            return read_painting(photos[0], consent, screen, preview=preview)
         if not consent and not preview:
             _refuse_without_consent(source)
         own = consent_from_text(consent, photos) if consent else None
-        return self._bake(Path(source).stem, photos, own)
+        return self._bake(Path(source).stem, photos, own, screen)
 
-    def add(self, name: str, photos: Sequence[Path], consent: ConsentRecord) -> Identity:
+    def add(
+        self, name: str, photos: Sequence[Path], consent: ConsentRecord, *, screen: Screen = no_screen
+    ) -> Identity:
         """Bake photos and videos of one person and store the identity with its consent.
 
         ``IdentityError`` if the name is taken, a photo cannot be used, or the disk refuses. Whatever ends it
@@ -107,7 +111,7 @@ class IdentityLibrary:
         if name in self._personas.names():
             raise IdentityError(f"{name} is the name of a persona", "choose another name")
         self._store.require_free(name)
-        identity = self._bake(name, photos, consent)
+        identity = self._bake(name, photos, consent, screen)
         signed = self._store.keep(name, consent, _packed(identity))
         return replace(identity, consent=signed.as_report())
 
@@ -122,14 +126,16 @@ class IdentityLibrary:
         hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity or photo {source}", hint)
 
-    def _bake(self, name: str, files: Sequence[Path], consent: ConsentRecord | None) -> Identity:
+    def _bake(
+        self, name: str, files: Sequence[Path], consent: ConsentRecord | None, screen: Screen
+    ) -> Identity:
         finder = PhotoFaces.from_registry()
         gathered = _Gathered()
         for path in files:
             if is_video(path):
-                self._take_video(path, finder, gathered)
+                self._take_video(path, finder, gathered, screen)
             else:
-                _take_photo(path, finder, gathered, self._screen)
+                _take_photo(path, finder, gathered, screen)
         self.advice = tuple(gathered.advice)
         _require_one_person(files, gathered.faces)
         mean = np.mean(gathered.faces, axis=0)
@@ -151,10 +157,13 @@ class IdentityLibrary:
             )
         return identity
 
-    def _take_video(self, path: Path, finder: PhotoFaces, gathered: "_Gathered") -> None:
+    def _take_video(self, path: Path, finder: PhotoFaces, gathered: "_Gathered", screen: Screen) -> None:
         from livefusion.pipeline.enrolment import enrol
 
         found = enrol(path, finder, self._tell)
+        shown = [photo for one in found.expressions.values() for photo in one.photos]
+        for photo in (*found.photos, *shown):
+            screen(path.name, photo.rgb)
         gathered.photos += found.photos
         gathered.expressions |= found.expressions
         gathered.faces.append(np.mean(found.embeddings, axis=0))
@@ -181,22 +190,6 @@ def _take_photo(path: Path, finder: PhotoFaces, gathered: _Gathered, screen: Scr
     assert landmarks is not None, "find gives only faces with landmarks"
     gathered.photos.append(SourcePhoto(rgb, landmarks))
     gathered.faces.append(finder.embed(rgb, landmarks))
-
-
-def is_painted(source: str, painted: bool = False) -> bool:
-    """Whether ``-s SOURCE`` is a painted face, by its mark or because somebody says so (``painted``)."""
-    path = Path(source)
-    return leads_somewhere(path) and path.is_file() and (painted or is_marked(path))
-
-
-def _read_painting(path: Path) -> Identity:
-    rgba = load_rgba(path)
-    if rgba.shape[0] == rgba.shape[1] and is_template(rgba):
-        raise IdentityError(
-            f"{path} is the template as it is",
-            "paint on a layer of your own, hide the template's, export PNG",
-        )
-    return painted_identity(path.stem, rgba)
 
 
 def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray[np.float32]]) -> None:

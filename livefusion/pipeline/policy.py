@@ -104,16 +104,20 @@ class Conduct:
         self._watch_consent(identity, record, permit, changed)
         return permit
 
-    def open_gate(self, withhold: Callable[[str], None]) -> Callable[[Frame, Device], None] | None:
+    def open_gate(
+        self, withhold: Callable[[str], None], *, patient: bool = False
+    ) -> Callable[[Frame, Device], None] | None:
         """Load the classifier of the content gate; what the render stage offers pictures to, if there is one.
 
-        ``withhold`` is told what the slate says, and an empty text once pictures may be shown again.
+        ``withhold`` is told what the slate says, and an empty text once pictures may be shown again;
+        ``patient`` says that the graph waits for its stages.
         ``ModelError`` if the file is no such classifier.
         """
         gate = self._settings.gate
         if gate.gate_model is None:
             return None
-        self._gate = ContentGate(gate, GateModel(gate.gate_model), withhold, self._clock, self._trail)
+        model = GateModel(gate.gate_model)
+        self._gate = ContentGate(gate, model, withhold, self._clock, self._trail, patient=patient)
         return self._gate.offer
 
     @property

@@ -17,6 +17,7 @@ from livefusion.core.errors import IdentityError, SettingsError
 from livefusion.core.face import Expression, Identity
 from livefusion.media.paint import is_marked
 from livefusion.media.photo import load_rgba
+from livefusion.pipeline.gate_model import Screen
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.store import IdentityStore
@@ -44,7 +45,11 @@ class Library:
     def names(self) -> tuple[str, ...]:
         return (*PERSONAS, *IdentityStore().names())
 
-    def add(self, name: str, photos: list[Path], consent: ConsentRecord) -> SimpleNamespace:
+    def add(
+        self, name: str, photos: list[Path], consent: ConsentRecord, *, screen: Screen
+    ) -> SimpleNamespace:
+        for photo in photos:
+            screen(photo.name, np.full((48, 64, 3), 200, np.uint8))
         if any("dark" in photo.name for photo in photos):
             raise IdentityError("dark.jpg is too dark", "take it in daylight")
         IdentityStore().keep(name, consent, b"face")
@@ -268,3 +273,26 @@ def test_a_template_is_written_and_known_again(tmp_path: Path, capsys: pytest.Ca
 def test_a_template_of_another_size_is_refused(tmp_path: Path, size: str) -> None:
     assert main(["identity", "template", str(tmp_path / "face.png"), f"--size={size}"]) != 0
     assert not list(tmp_path.glob("*.png"))
+
+
+def test_the_content_gate_looks_at_what_is_kept(
+    photo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Gate:
+        name = "gate.onnx"
+
+        def __init__(self, path: Path) -> None:
+            assert path == Path("gate.onnx")
+
+        def score(self, rgb: np.ndarray) -> float:
+            return 0.7
+
+    monkeypatch.setattr("livefusion.pipeline.gate_model.GateModel", Gate)
+    added = ["identity", "add", "ana", photo, "--myself", "--gate-model", "gate.onnx"]
+    assert main(added) == 2
+    assert "the content gate refuses ana.jpg (gate.onnx gave 0.700)" in capsys.readouterr().err
+    assert main([*added, "--gate-threshold", "0.8"]) == 0
+    config = tmp_path / "gate.toml"
+    config.write_text('[gate]\ngate_model = "gate.onnx"\n', encoding="utf-8")
+    assert main(["identity", "add", "bo", photo, "--myself", "--config", str(config)]) == 2
+    assert IdentityStore().names() == ("ana",)

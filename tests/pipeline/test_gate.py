@@ -11,14 +11,17 @@ import pytest
 
 from livefusion.core.color import ColorInfo
 from livefusion.core.errors import IdentityError, ModelError
+from livefusion.core.frame import Frame
 from livefusion.core.settings import GateFailure, GateSettings, Settings
-from livefusion.core.timing import SystemClock
+from livefusion.core.timing import NANOSECONDS
+from livefusion.devices.cpu import CpuDevice
 from livefusion.pipeline.assemble import Pipeline
-from livefusion.pipeline.gate import BLIND, CONTENT, ContentGate, small_rgb
+from livefusion.pipeline.gate import BLIND, CONTENT, LATE_SECONDS, ContentGate, small_rgb
 from livefusion.pipeline.gate_model import GateModel, photo_screen
 from livefusion.pipeline.parts import Parts
 from livefusion.provenance.audit_record import AuditEvent
 from livefusion.provenance.badge import rgb_to_yuv
+from livefusion.testing.clock import ScriptedClock
 from livefusion.testing.mark import no_mark
 from livefusion.testing.standins.build import Graph
 
@@ -92,8 +95,13 @@ class Scripted:
 
     def __init__(self) -> None:
         self.next: float | None = 0.0
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.looks = 0
 
     def score(self, rgb: np.ndarray) -> float:
+        self.looks += 1
+        assert self.go_on.wait(timeout=30)
         if self.next is None:
             raise ModelError("the file is gone")
         return self.next
@@ -102,11 +110,12 @@ class Scripted:
 class Rig:
     """A gate whose classifier is scripted."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, patient: bool = False, **settings: Any) -> None:
+        self.clock = ScriptedClock()
         self.classifier, self.texts = Scripted(), list[str]()
         self.lines: list[tuple[AuditEvent, dict[str, Any]]] = []
         made = GateSettings(gate_seconds=0.1, gate_clear_looks=2, **settings)
-        self.gate = ContentGate(made, self.classifier, self.texts.append, SystemClock(), self)  # type: ignore[arg-type]
+        self.gate = ContentGate(made, self.classifier, self.texts.append, self.clock, self, patient=patient)  # type: ignore[arg-type]
 
     def note(self, event: AuditEvent, **data: Any) -> None:
         self.lines.append((event, data))
@@ -139,6 +148,45 @@ def test_a_failure_is_told_once_and_shows_what_was_chosen(
     assert rig.gate.counts.failures == 2
     assert caplog.text.count("the content gate fails (the file is gone)") == 1
     assert {"failed": "the file is gone"} in [data for _, data in rig.lines]
+    rig.gate.close()
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
+def test_a_score_that_is_no_number_is_a_failure(score: float) -> None:
+    rig = Rig()
+    rig.look(score)
+    assert rig.texts == [BLIND]
+    assert rig.gate.counts.failures == 1
+    rig.gate.close()
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "texts"), [(GateFailure.SLATE, [BLIND, ""]), (GateFailure.PICTURE, [])]
+)
+def test_a_look_that_hangs_lets_nothing_pass(
+    make_frame: Callable[[], Frame], on_failure: GateFailure, texts: list[str]
+) -> None:
+    rig, device = Rig(gate_on_failure=on_failure), CpuDevice()
+    rig.classifier.go_on.clear()
+    for _ in range(LATE_SECONDS * 2 + 5):
+        rig.gate.offer(make_frame(), device)
+        rig.clock.advance(NANOSECONDS // 2)
+    assert rig.texts == texts[:1]
+    assert rig.gate.counts.failures == 1
+    rig.classifier.go_on.set()
+    wait_for(lambda: rig.gate._waiting is None)
+    rig.look(0.0)
+    assert rig.texts == texts
+    rig.gate.close()
+
+
+def test_a_file_is_looked_at_in_its_own_time_however_fast_it_runs(make_frame: Callable[[], Frame]) -> None:
+    rig, device = Rig(patient=True), CpuDevice()
+    for number in range(13):  # at 30 fps, three pictures a look; the clock stands still
+        rig.classifier.next = 0.9 if number == 6 else 0.0
+        rig.gate.offer(make_frame(), device)
+    assert rig.classifier.looks == 5
+    assert rig.texts == [CONTENT, ""]
     rig.gate.close()
 
 

@@ -12,10 +12,13 @@ from PIL import Image
 from livefusion.core.errors import IdentityError, InputError
 from livefusion.inference.registry import ModelRegistry
 from livefusion.media.paint import save_marked
+from livefusion.pipeline.enrolment import Enrolment
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.photo_check import check_photos
 from livefusion.provenance.consent import ConsentRecord
 from livefusion.provenance.store import IdentityStore
+from livefusion.swap.mesh.bake import SourcePhoto
+from livefusion.swap.mesh.identity import ExpressionPhotos
 from livefusion.swap.mesh.mask import face_mask
 from livefusion.swap.mesh.person import PersonFinder
 from livefusion.swap.template import draw_template
@@ -244,6 +247,64 @@ def test_a_painting_without_its_mark_has_to_be_called_one(library: IdentityLibra
         library.load(source)
     assert "--painted" in str(caught.value)
     assert library.load(source, painted=True).painted
+
+
+@pytest.fixture
+def disguised(library: IdentityLibrary, tmp_path: Path) -> str:
+    """A real face, laid out like a painting, with the mark of one."""
+    texture = library.load(str(PHOTO), "myself").texture
+    save_marked(tmp_path / "cat.png", np.ascontiguousarray(texture))
+    return str(tmp_path / "cat.png")
+
+
+@pytest.mark.parametrize("how", ["laid out", "as it is", "nearly transparent"])
+def test_a_photo_that_is_passed_off_as_a_painting_needs_a_consent(
+    library: IdentityLibrary, disguised: str, tmp_path: Path, how: str
+) -> None:
+    rgba = np.array(Image.open(disguised if how != "as it is" else PHOTO).convert("RGBA"))
+    if how == "nearly transparent":
+        rgba[..., 3] //= 4
+    source = str(tmp_path / "dog.png")
+    save_marked(Path(source), rgba)
+    with pytest.raises(IdentityError, match="only with the consent"):
+        library.load(source)
+    with pytest.raises(IdentityError, match="only with the consent"):
+        library.load(source, painted=True)
+    assert library.load(source, preview=True).consent == {}
+    agreed = library.load(source, "Ana Lima, for my talk")
+    assert agreed.painted
+    assert agreed.consent is not None
+    assert agreed.consent["given_by"] == "Ana Lima"
+
+
+def test_all_that_a_face_is_made_of_is_looked_at(
+    library: IdentityLibrary, disguised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: str, rgb: np.ndarray) -> None:
+        assert (rgb.ndim, rgb.dtype) == (3, np.uint8)
+        raise IdentityError(f"the gate refuses {name}")
+
+    def enrolled(path: Path, *_: object) -> Enrolment:
+        calm, smile = np.zeros((8, 8, 3), np.uint8), np.ones((8, 8, 3), np.uint8)
+        points = np.zeros((478, 3), np.float32)
+        expressions = {"smile": ExpressionPhotos([SourcePhoto(smile, points)], 1.0)}
+        return Enrolment((SourcePhoto(calm, points),), expressions, (), ())
+
+    def refuse_smiles(name: str, rgb: np.ndarray) -> None:
+        if rgb.min() == 1:
+            refuse(name, rgb)
+
+    monkeypatch.setattr("livefusion.pipeline.enrolment.enrol", enrolled)
+    for source in (str(PHOTO), disguised, "clip.mp4"):
+        Path(tmp_path / "clip.mp4").touch()
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(IdentityError, match=f"the gate refuses {Path(source).name}"):
+            library.load(source, "myself", screen=refuse)
+    with pytest.raises(IdentityError, match=r"the gate refuses clip\.mp4"):
+        library.load("clip.mp4", "myself", screen=refuse_smiles)
+    with pytest.raises(IdentityError, match="the gate refuses"):
+        library.add("ana", [PHOTO], consent(), screen=refuse)
+    assert "ana" not in library.names()
 
 
 def test_an_opaque_photo_stays_a_photo(library: IdentityLibrary) -> None:
