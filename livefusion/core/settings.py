@@ -232,6 +232,8 @@ class Settings(Snapshot):
     trace: Path | None = None
     """Write a timeline of every frame to this file, for chrome://tracing or Perfetto."""
     faces: FaceSettings = FaceSettings()
+    stream_ca: Path | None = None
+    """Certificates (PEM) by which servers of rtmps:// and rtsps:// are known, in place of the system's."""
     """How faces are found and followed."""
     swap: SwapSettings = SwapSettings()
     """How the new face is made."""

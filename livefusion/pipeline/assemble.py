@@ -21,6 +21,7 @@ from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_de
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.nvcodec.codecs import open_codecs
+from livefusion.media.network.trust import trusting
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.ops.registry import LETTERBOX_NV12
@@ -250,7 +251,9 @@ class Pipeline:
         if self._parts.source is not None:
             return None
         settings = self._settings
-        return Ends(parse_input(settings.input), tuple(parse_output(text) for text in settings.output))
+        known = settings.stream_ca
+        outputs = tuple(trusting(parse_output(text), known) for text in settings.output)
+        return Ends(trusting(parse_input(settings.input), known), outputs)
 
     def _source_maker(self, ends: Ends | None, pace: Pace) -> Callable[[Device], PictureSource]:
         if self._parts.source is not None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -19,7 +20,8 @@ _PORTS = {"rtmp": 1935, "rtmps": 443, "rtsp": 554, "rtsps": 322}
 class StreamAddress:
     """A stream of the network; ``url`` as FFmpeg takes it, with what is secret in it.
 
-    ``listens`` is True if we wait for a publisher there instead of calling a server.
+    ``listens`` is True if we wait for a publisher there instead of calling a server. ``authorities`` is the
+    file of certificates (PEM) by which a server of TLS is known, the system's if None.
     """
 
     scheme: str
@@ -27,6 +29,7 @@ class StreamAddress:
     port: int
     url: str = field(repr=False)
     listens: bool = False
+    authorities: Path | None = None
 
     @property
     def place(self) -> str:

@@ -16,6 +16,7 @@ from av.stream import Discard
 from livefusion.core.errors import InputError
 from livefusion.media.network.address import StreamAddress
 from livefusion.media.network.trouble import explain, require_host
+from livefusion.media.network.trust import ask_why, ffmpeg_options
 
 OPEN_SECONDS: Final = 10.0
 """Longest wait for a server and for the first key frame."""
@@ -105,7 +106,7 @@ class Connection:
 
 def _open(address: StreamAddress, url: str, more: Mapping[str, str]) -> Any:
     require_host(address, InputError)
-    options = {**_LATENCY, **more, **_OPTIONS.get(address.scheme, {})}
+    options = {**_LATENCY, **more, **_OPTIONS.get(address.scheme, {}), **ffmpeg_options(address)}
     if address.listens and address.scheme == "rtmp":
         options["listen"] = "1"
     began = monotonic()
@@ -120,4 +121,5 @@ def _open(address: StreamAddress, url: str, more: Mapping[str, str]) -> Any:
     except (FFmpegError, OSError, ValueError) as error:
         waited = monotonic() - began
         in_vain = OPEN_SECONDS if waited >= OPEN_SECONDS - 0.5 else None
-        raise explain(address, error, InputError, seconds=in_vain) from error
+        reason = ask_why(address, InputError) or explain(address, error, InputError, seconds=in_vain)
+        raise reason from error

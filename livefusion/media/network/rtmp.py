@@ -6,7 +6,6 @@ would stop every thread of the process. It has no limit for writes either, and t
 
 import os
 import socket
-import ssl
 import struct
 import threading
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from livefusion.core.errors import OutputError
 from livefusion.media.network import amf
 from livefusion.media.network.address import StreamAddress
+from livefusion.media.network.trust import tls_context
 
 CONNECT_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 5.0
@@ -269,7 +269,7 @@ def _connect(address: StreamAddress) -> socket.socket:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.settimeout(WRITE_SECONDS)
         if address.scheme == "rtmps":
-            made = ssl.create_default_context().wrap_socket(made, server_hostname=address.host)
+            made = tls_context(address).wrap_socket(made, server_hostname=address.host)
     except BaseException:  # also Ctrl-C: nothing half open may stay
         made.close()
         raise

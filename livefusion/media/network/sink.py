@@ -21,6 +21,7 @@ from livefusion.media.network.address import StreamAddress
 from livefusion.media.network.rtmp import RtmpPublisher
 from livefusion.media.network.srt import SrtBridge, broken
 from livefusion.media.network.trouble import explain, require_host
+from livefusion.media.network.trust import distrust
 from livefusion.media.network.wire import require_answer
 from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.sink import SinkStats
@@ -136,7 +137,8 @@ class StreamSink:
         try:
             return RtmpPublisher(self._address)
         except OSError as error:
-            raise explain(self._address, error, OutputError) from error
+            refused = distrust(self._address, error, OutputError)
+            raise (refused or explain(self._address, error, OutputError)) from error
 
     def _url(self) -> str:
         if self._address.scheme == "udp" and "pkt_size" not in self._address.url:
