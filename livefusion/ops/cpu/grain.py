@@ -61,25 +61,27 @@ def hash_rows(columns: Words, y: int, seed: int, goes_on: bool, values: Ints) ->
 
 
 @njit(cache=True, nogil=True)
-def add_grain(rows: Ints, white: np.float32, coarse: np.float32, sums: Ints, row: Floats) -> None:
-    """Add grain to a row of pixels; ``rows`` are white values above, in and below it, a column wider.
+def luma_row(rows: Ints, white: np.float32, coarse: np.float32, sums: Ints, noise: Floats) -> None:
+    """Grain of a row of pixels; ``rows`` are white values above, in and below it, a column wider.
 
     So is ``sums``, which is scratch.
     """
     above, middle, below = rows[0], rows[1], rows[2]
     for i in range(sums.shape[0]):
         sums[i] = np.int32(above[i] + np.int32(2 * middle[i])) + below[i]
-    for i in range(row.shape[0]):
+    for i in range(noise.shape[0]):
         total = np.int32(np.int32(sums[i] + np.int32(2 * sums[i + 1])) + sums[i + 2])
-        row[i] += white * np.float32(middle[i + 1]) + coarse * np.float32(total)
+        noise[i] = white * np.float32(middle[i + 1]) + coarse * np.float32(total)
 
 
 @njit(cache=True, nogil=True)
 def chroma_row(columns: Words, y: int, seed: int, colour: np.float32, noise: Floats) -> None:
-    """(2, samples) grain of Cb and of Cr of the samples of row ``y`` in these columns."""
+    """(2, 2 · samples) grain of Cb and of Cr of the samples of row ``y`` in these columns, each twice."""
     down = np.uint32((y * DOWN + (seed ^ SALT)) & 0xFFFFFFFF)
     cb, cr = noise[0], noise[1]
-    for i in range(noise.shape[1]):
-        pairs = _pairs(_random(columns[i], down))
-        cb[i] = colour * np.float32(np.int32(pairs & _WORD) - np.int32(255))
-        cr[i] = colour * np.float32(np.int32(pairs >> _16) - np.int32(255))
+    for k in range(columns.shape[0]):
+        pairs = _pairs(_random(columns[k], down))
+        blue = colour * np.float32(np.int32(pairs & _WORD) - np.int32(255))
+        red = colour * np.float32(np.int32(pairs >> _16) - np.int32(255))
+        cb[2 * k], cb[2 * k + 1] = blue, blue
+        cr[2 * k], cr[2 * k + 1] = red, red

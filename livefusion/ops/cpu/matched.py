@@ -11,7 +11,7 @@ from numba import njit
 
 from livefusion.ops.cpu.colour import matching
 from livefusion.ops.cpu.dense import dense
-from livefusion.ops.cpu.grain import add_grain, chroma_row, columns_from, hash_rows
+from livefusion.ops.cpu.grain import chroma_row, columns_from, hash_rows, luma_row
 from livefusion.ops.cpu.signature import READ_1D, READ_FLOATS_2D, READ_FLOATS_3D, WRITE_2D
 from livefusion.ops.reference.colour import CELL
 
@@ -27,44 +27,35 @@ _LEVEL = np.uint32(255)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _light_planes(light: Floats, stats: Floats, strength: float, planes: Floats, gains: Floats) -> None:
-    """What is added in the middle of each cell; (rows, 3, cells + 2), the first and the last twice.
+def _widen(  # noqa: PLR0917 numba takes no keyword-only arguments
+    light: Floats, stats: Floats, strength: float, line: Floats, wide: Floats, gains: Floats
+) -> None:
+    """What each channel is multiplied by, (3,), and what is added in the middles of the rows of cells.
 
-    And (3,) what each channel is multiplied by.
+    ``wide`` is (rows, 3, 8 · (cells + 1)), from the fourth pixel before the first one on; ``line``
+    (cells + 2,) is scratch.
     """
     cells = light.shape[1]
     for channel in range(3):
         shift, gains[channel] = matching(stats, channel)
         for row in range(light.shape[0]):
-            line = planes[row, channel]
             for cell in range(cells + 2):
                 near = min(max(cell - 1, 0), cells - 1)
                 line[cell] = shift + strength * light[row, near, channel]
+            pixels = wide[row, channel]
+            for cell in range(cells + 1):
+                here = line[cell]
+                step = (line[cell + 1] - here) / np.float32(CELL)
+                for k in range(CELL):
+                    pixels[cell * CELL + k] = here + step * np.float32(k + 0.5)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _light_row(  # noqa: PLR0917 numba takes no keyword-only arguments
-    planes: Floats, row: int, first: int, last: int, line: Floats, out: Floats
-) -> None:
-    """(3, 8 · (cells + 1)) what is added in a row of pixels, from the fourth before the first one on.
-
-    It is made between the pixels ``first`` and ``last`` only.
-    """
-    start, stop = (first + _HALF_CELL) // CELL, (last - 1 + _HALF_CELL) // CELL + 1
-    place = min(max((row - (CELL - 1) / 2) / CELL, 0.0), planes.shape[0] - 1.0)
+@njit(cache=True, nogil=True)
+def _between(row: int, cells: int) -> tuple[int, int, np.float32]:
+    """The rows of cells above and below a row of pixels, and the share of the lower one."""
+    place = min(max((row - (CELL - 1) / 2) / CELL, 0.0), cells - 1.0)
     upper = int(place)
-    share = np.float32(place - upper)
-    above, below = planes[upper], planes[min(upper + 1, planes.shape[0] - 1)]
-    for channel in range(3):
-        ahead, behind = above[channel], below[channel]
-        for cell in range(start, stop + 1):
-            line[cell] = ahead[cell] + (behind[cell] - ahead[cell]) * share
-        pixels = out[channel]
-        for cell in range(start, stop):
-            here = line[cell]
-            step = (line[cell + 1] - here) / np.float32(CELL)
-            for k in range(CELL):
-                pixels[cell * CELL + k] = here + step * np.float32(k + 0.5)
+    return upper, min(upper + 1, cells - 1), np.float32(place - upper)
 
 
 @njit(cache=True, nogil=True)
@@ -96,9 +87,19 @@ def _matched(level: np.uint32, gain: np.float32, added: np.float32) -> np.int32:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _blend_luma(line: Words, alpha: Ints, gain: np.float32, added: Floats, luma: Plane) -> None:
+def _blend_luma(  # noqa: PLR0917 numba takes no keyword-only arguments
+    line: Words,
+    alpha: Ints,
+    gain: np.float32,
+    above: Floats,
+    below: Floats,
+    share: np.float32,
+    noise: Floats,
+    luma: Plane,
+) -> None:
     for i in range(luma.shape[0]):
-        new = _matched(np.uint32(line[i] & _LEVEL), gain, added[i])
+        light = above[i] + (below[i] - above[i]) * share
+        new = _matched(np.uint32(line[i] & _LEVEL), gain, light + noise[i])
         a, old = alpha[i], np.int32(luma[i])
         total = np.int32(np.int32(old * np.int32(255 - a)) + np.int32(new * a)) + np.int32(127)
         luma[i] = np.uint8(np.int32(np.int32(total) + np.int32(1) + np.int32(np.int32(total) >> 8)) >> 8)
@@ -106,15 +107,23 @@ def _blend_luma(line: Words, alpha: Ints, gain: np.float32, added: Floats, luma:
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _sum_chroma(  # noqa: PLR0917 numba takes no keyword-only arguments
-    line: Words, alpha: Ints, shift: np.uint32, gain: np.float32, light: Floats, row: Floats, out: Ints
+    upper: Words,
+    lower: Words,
+    alpha: tuple[Ints, Ints],
+    shift: np.uint32,
+    gain: np.float32,
+    lights: tuple[Floats, Floats],
+    shares: tuple[np.float32, np.float32],
+    noise: Floats,
+    sums: Ints,
 ) -> None:
-    """Add to the sums of each chroma sample the colours of two pixels, times their alphas."""
-    noise, sums = dense(row), dense(out)
-    for k in range(sums.shape[0]):
-        i = 2 * k
-        one = _matched(np.uint32(np.uint32(line[i] >> shift) & _LEVEL), gain, light[i] + noise[k])
-        other = _matched(np.uint32(np.uint32(line[i + 1] >> shift) & _LEVEL), gain, light[i + 1] + noise[k])
-        sums[k] += np.int32(np.int32(one * alpha[i]) + np.int32(other * alpha[i + 1]))
+    """The colours of the two pixels in each column of two rows, times their alphas."""
+    above, below = lights
+    for i in range(sums.shape[0]):
+        light, way = above[i] + noise[i], below[i] - above[i]
+        first = _matched(np.uint32(np.uint32(upper[i] >> shift) & _LEVEL), gain, light + way * shares[0])
+        second = _matched(np.uint32(np.uint32(lower[i] >> shift) & _LEVEL), gain, light + way * shares[1])
+        sums[i] = np.int32(np.int32(first * alpha[0][i]) + np.int32(second * alpha[1][i]))
 
 
 @njit(inline="always")
@@ -126,24 +135,15 @@ def _mixed(level: np.int32, keep: np.int32, colour: np.int32) -> np.int32:
 
 
 @njit(cache=True, nogil=True)
-def _blend_chroma(alpha: Ints, colours: Ints, chroma: Pairs) -> None:
-    upper, lower, cb, cr = dense(alpha[0]), dense(alpha[1]), dense(colours[0]), dense(colours[1])
+def _blend_chroma(alpha: tuple[Ints, Ints], blue: Ints, red: Ints, chroma: Pairs) -> None:
+    upper, lower = alpha
     for k in range(chroma.shape[0]):
         i = 2 * k
         weight = np.int32(np.int32(upper[i] + upper[i + 1]) + np.int32(lower[i] + lower[i + 1]))
         keep, old = np.int32(np.int32(1020) - weight), np.int32(chroma[k])
-        blue = _mixed(np.int32(old & 255), keep, cb[k])
-        red = _mixed(np.int32(old >> 8), keep, cr[k])
-        chroma[k] = np.uint16(np.int32(blue | np.int32(red << 8)))
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def _sum_both(  # noqa: PLR0917 numba takes no keyword-only arguments
-    line: Words, alpha: Ints, gains: Floats, lights: Floats, noise: Floats, sums: Ints
-) -> None:
-    for channel in range(2):
-        shift, light = (_8 if channel == 0 else _16), dense(lights[1 + channel])
-        _sum_chroma(line, alpha, shift, gains[1 + channel], light, noise[channel], sums[channel])
+        cb = _mixed(np.int32(old & 255), keep, np.int32(blue[i] + blue[i + 1]))
+        cr = _mixed(np.int32(old >> 8), keep, np.int32(red[i] + red[i + 1]))
+        chroma[k] = np.uint16(np.int32(cb | np.int32(cr << 8)))
 
 
 @njit(
@@ -173,38 +173,45 @@ def blend_rows(  # noqa: PLR0917 numba takes no keyword-only arguments
     """
     left, top = max(0, -x), max(0, -y)
     right, bottom = min(patch.shape[1], luma.shape[1] - x), min(patch.shape[0], luma.shape[0] - y)
-    width, cells = max(right - left, 0), light.shape[1] + 2
-    planes, line = np.empty((light.shape[0], 3, cells), np.float32), np.empty(cells, np.float32)
-    lit, gains = np.empty((2, 3, CELL * (cells - 1)), np.float32), np.empty(3, np.float32)
-    _light_planes(light, stats, strength, planes, gains)
+    width, cells = max(right - left, 0), light.shape[1]
+    wide, gains = np.empty((light.shape[0], 3, CELL * (cells + 1)), np.float32), np.empty(3, np.float32)
+    _widen(light, stats, strength, np.empty(cells + 2, np.float32), wide, gains)
     white, coarse, colour = np.float32(noise[0]), np.float32(noise[1]), np.float32(noise[2])
     # Rows of random numbers from the one above the first of two rows of pixels to the one below the second.
     words, vertical = np.empty((4, width + 2), np.int32), np.empty(width + 2, np.int32)
     columns, samples = np.empty(width + 2, np.uint32), np.empty(width // 2, np.uint32)
     columns_from(x + left - 1, columns)
     columns_from((x + left) // 2, samples)
-    speckle, hashed = np.zeros((2, width // 2), np.float32), top - 3
-    alpha, colours = np.empty((2, width), np.int32), np.empty((2, width // 2), np.int32)
+    grain, speckle, hashed = np.zeros(width, np.float32), np.zeros((2, width), np.float32), top - 3
+    alpha, colours = np.empty((2, width), np.int32), np.empty((2, width), np.int32)
     for row in range(top, bottom, 2):
-        two = (dense(patch[row])[left:right], dense(patch[row + 1])[left:right])
-        start, stop = _span(two[0], two[1])
+        upper, lower = dense(patch[row])[left:right], dense(patch[row + 1])[left:right]
+        start, stop = _span(upper, lower)
         if start >= stop:
             continue
-        first, last, shift = start // 2, stop // 2, left + _HALF_CELL
-        if white + coarse + colour > 0:
+        noisy = white + coarse + colour > 0
+        if noisy:
             hash_rows(columns, y + row - 1, seed, hashed == row - 2, words)
             chroma_row(samples, (y + row) // 2, seed, colour, speckle)
             hashed = row
-        colours[:, first:last] = 0
+        two, levels = (upper[start:stop], lower[start:stop]), (alpha[0, start:stop], alpha[1, start:stop])
+        # Middles of cells lie between such pairs of rows, so both have the same neighbours.
+        ahead, behind, share = _between(row, light.shape[0])
+        shares = (share, _between(row + 1, light.shape[0])[2])
+        begin, end = left + start + _HALF_CELL, left + stop + _HALF_CELL
         for down in range(2):
-            _light_row(planes, row + down, left + start, left + stop, line, lit[down])
-            if white + coarse > 0:
-                place = dense(lit[down, 0])[shift : shift + width]
-                add_grain(words[down : down + 3], white, coarse, vertical, place)
-            shown, levels = two[down][start:stop], alpha[down, start:stop]
-            _levels(shown, alphas, through, levels)
-            added, target = lit[down, :, shift + start : shift + stop], dense(luma[y + row + down])
-            _blend_luma(shown, levels, gains[0], dense(added[0]), target[x + left + start : x + left + stop])
-            _sum_both(shown, levels, gains, added, speckle[:, first:last], colours[:, first:last])
-        target_pairs = dense(chroma[(y + row) // 2])[(x + left) // 2 + first : (x + left) // 2 + last]
-        _blend_chroma(alpha[:, start:stop], colours[:, first:last], target_pairs)
+            if noisy:
+                luma_row(words[down : down + 3], white, coarse, vertical, grain)
+            _levels(two[down], alphas, through, levels[down])
+            target = dense(luma[y + row + down])[x + left + start : x + left + stop]
+            lit, below = wide[ahead, 0, begin:end], wide[behind, 0, begin:end]
+            _blend_luma(
+                two[down], levels[down], gains[0], lit, below, shares[down], grain[start:stop], target
+            )
+        for channel in range(1, 3):
+            lights = (wide[ahead, channel, begin:end], wide[behind, channel, begin:end])
+            specks, sums = speckle[channel - 1, start:stop], colours[channel - 1, start:stop]
+            shift = _8 if channel == 1 else _16
+            _sum_chroma(two[0], two[1], levels, shift, gains[channel], lights, shares, specks, sums)
+        pairs = dense(chroma[(y + row) // 2])[(x + left + start) // 2 : (x + left + stop) // 2]
+        _blend_chroma(levels, colours[0, start:stop], colours[1, start:stop], pairs)
