@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.blend.face_mask import FaceMasks
 from livefusion.blend.occlusion_crop import crop_of
 from livefusion.blend.occlusion_outline import outline_of
 from livefusion.core.face import FaceTrack
@@ -51,11 +52,21 @@ class CropNetwork(Loaded, Protocol):
 class Occlusion:
     """Finds what is in front of faces and keeps it there. Used on one thread and one stream.
 
-    ``load`` gives the network when it is needed first; there are buffers for ``faces`` a frame.
+    ``load`` gives the network when it is needed first; there are buffers for ``faces`` a frame. ``own`` is a
+    network of the user's, which may see more.
     """
 
-    def __init__(self, device: Device, load: Callable[[], CropNetwork], faces: int = 1) -> None:
+    def __init__(
+        self,
+        device: Device,
+        load: Callable[[], CropNetwork],
+        faces: int = 1,
+        *,
+        own: FaceMasks | None = None,
+    ) -> None:
         self._device = device
+        self.own = own
+        self._own_looked = False
         self._load = load
         self._faces = faces
         self._session: CropNetwork | None = None
@@ -71,9 +82,16 @@ class Occlusion:
         self._device.copy(network.image, np.zeros(network.image.shape, network.image.dtype), stream)
         network.launch(stream, network.count)
         stream.synchronize()
+        if self.own is not None:
+            self.own.warm_up(stream)
 
-    def look(self, frame: Frame, tracks: Sequence[FaceTrack], stream: Stream) -> None:
-        """Look at the faces of a frame, before anything is drawn on it: a new face may reach into others."""
+    def look(
+        self, frame: Frame, tracks: Sequence[FaceTrack], stream: Stream, *, with_own: bool = True
+    ) -> None:
+        """Look at the faces of a frame, before anything is drawn on it: a new face may reach into others.
+
+        ``with_own`` asks the user's network too.
+        """
         crops = {track.id: track.landmarks for track in tracks if track.landmarks is not None}
         self._looked, self._seconds = {}, frame.ts.seconds
         if not crops:
@@ -92,6 +110,9 @@ class Occlusion:
         }
         self._device.launch(NV12_WARP_NORM, arguments, stream)
         network.launch(stream, len(maps))
+        self._own_looked = self.own is not None and with_own
+        if self.own is not None and with_own:
+            self.own.look(frame, list(crops.values()), stream)
         looks = zip(range(len(maps)), maps, outlines, strict=True)
         self._looked = dict(zip(crops, looks, strict=True))
 
@@ -113,6 +134,8 @@ class Occlusion:
         edges = {"found": found, "image": self._network.image[index], "matte": belief.matte}
         now = {"found": belief.matte, "belief": belief.belief, "outline": outline}
         self._device.launch(OCCLUSION_MATTE, edges, stream)
+        if self.own is not None and self._own_looked:
+            self.own.raise_matte(index, belief.matte, to_crop, stream)
         stream.wait(patch.ready)
         self._device.launch(OCCLUSION_TRACK, state | now | {"rise": rise, "fall": fall, "band": band}, stream)
         self._device.launch(OCCLUDE, state | {"most": most}, stream)

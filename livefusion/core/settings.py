@@ -219,6 +219,9 @@ class Settings(Snapshot):
     enhance: str = ""
     """A network of yours that restores the new face (GFPGAN, GPEN, RestoreFormer or CodeFormer): a file or a
     name. It is the first to be left out when frames come late; live, one that is too slow here is not used."""
+    occluder: str = ""
+    """A network of yours that sees what is in front of faces (XSeg, an occluder, BiSeNet): a file or a name.
+    What it or the built-in one sees there stays in front."""
     pace: Pace | None = None
     """Keep the input's time (realtime) or not (fast); left out, files run fast and live inputs do not."""
     duration: Annotated[float, Field(gt=0)] | None = None

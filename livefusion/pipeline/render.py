@@ -29,6 +29,7 @@ LEAST_OPACITY = 0.5
 ENHANCE: Final = "enhance"
 OCCLUSION: Final = "occlusion"
 EXPRESSION: Final = "expression"
+OCCLUDER: Final = "occluder"
 RUNGS: Final = (OCCLUSION, EXPRESSION)
 """Work that is left out when frames come late, the first to go first (``DeadlineLadder``)."""
 
@@ -176,7 +177,8 @@ class RenderStage:
         """See what is in front of the faces, as long as there is time for it."""
         if self._occlusion is not None:
             wanted = plan.swap.occlusion and (self._ladder is None or self._ladder.allows(OCCLUSION))
-            self._occlusion.look(frame, seen if wanted else (), self._stream)
+            own = self._occlusion.own is not None and (self._ladder is None or self._ladder.allows(OCCLUDER))
+            self._occlusion.look(frame, seen if wanted else (), self._stream, with_own=own)
 
     def _swap(self, frame: Frame, track: FaceTrack, plan: RenderPlan) -> None:
         swap = plan.swap

@@ -5,6 +5,7 @@ from dataclasses import astuple
 from functools import partial
 from typing import Final
 
+from livefusion.blend.face_mask import FaceMasks
 from livefusion.blend.occlusion import Occlusion
 from livefusion.core.errors import DeviceError
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
@@ -60,6 +61,7 @@ class Stages:
         self._current_plan = current_plan
         self._choice = engine or EngineChoice("mesh")
         self._own, self._interval_s = own or OwnNetworks(), interval_s
+        self._masks: FaceMasks | None = None
         self.enhancer: Enhancer | None = None
         """What restores the new faces, if anything does."""
         self._ladder = ladder
@@ -113,7 +115,13 @@ class Stages:
         drawing, both = self._drawing, (self._networks, self._occluder)
         own = drawing[1].networks if drawing else ()
         restorers = self.enhancer.networks if self.enhancer else ()
-        return (*own, *restorers, *(network for networks in both if networks for network in networks.loaded))
+        masks = (self._masks.session,) if self._masks and self._masks.session else ()
+        return (
+            *own,
+            *restorers,
+            *masks,
+            *(network for networks in both if networks for network in networks.loaded),
+        )
 
     @property
     def counts(self) -> FaceCounts:
@@ -140,7 +148,7 @@ class Stages:
 
     def _make_render(self, footing: Footing) -> RenderStage:
         if self._drawing is not None:
-            self._drawing = self._occluder = self.enhancer = None
+            self._drawing = self._occluder = self._masks = self.enhancer = None
             self._recovery.free(footing.device)
         engine = self._choice.make(footing.device, live=not self._patient)
         occlusion = self._make_occlusion(footing)
@@ -165,7 +173,9 @@ class Stages:
         if footing.frugal:
             return None
         self._occluder = networks = Networks(footing.device, self._models)
-        return make_occlusion(footing.device, networks, footing.faces(self._faces).max_faces)
+        faces = footing.faces(self._faces).max_faces
+        self._masks = masks = self._own.make_masks(footing.device, faces)
+        return make_occlusion(footing.device, networks, faces, own=masks)
 
     def _make_enhancer(self, footing: Footing) -> Enhancer | None:
         """What restores new faces; where memory is short, that is done without."""
@@ -180,9 +190,11 @@ class Stages:
         return self._slates.in_place_of(item.frame)
 
 
-def make_occlusion(device: Device, networks: Networks, faces: int = 1) -> Occlusion:
+def make_occlusion(
+    device: Device, networks: Networks, faces: int = 1, *, own: FaceMasks | None = None
+) -> Occlusion:
     """What keeps hands and hair in front of so many faces a frame; it loads its network when it opens."""
-    return Occlusion(device, partial(networks.__getitem__, OCCLUDER), faces)
+    return Occlusion(device, partial(networks.__getitem__, OCCLUDER), faces, own=own)
 
 
 def _sum(first: FaceCounts, second: FaceCounts) -> FaceCounts:

@@ -157,6 +157,41 @@ def restorer_standin(
     return saved
 
 
+LEAST_RED = 0.6
+"""How much more red than blue, in 0..1, what is in front of a face has, by the stand-ins for masks."""
+
+
+def mask_standin(path: Path, family: str, *, unknown: bool = False) -> Path:
+    """An XSeg, occluder or BiSeNet that takes what is red for something in front of a face.
+
+    With ``unknown`` nothing that it gives is a number.
+    """
+    made, side = _Builder(), 512 if family == "bisenet" else 256
+    shape: Shape = [1, side, side, 3] if family == "xseg" else [1, 3, side, side]
+    image = "in_face:0"
+    if family == "xseg":  # blue first, channels last
+        image = made.node("Transpose", image, perm=[0, 3, 1, 2])
+    elif family == "bisenet":
+        image = made.node("Mul", image, made.constant(np.array([0.229, 0.224, 0.225]).reshape(1, 3, 1, 1)))
+        image = made.node("Add", image, made.constant(np.array([0.485, 0.456, 0.406]).reshape(1, 3, 1, 1)))
+    sign = -1.0 if family == "xseg" else 1.0
+    depth = 19 if family == "bisenet" else 1
+    weights, bias = np.zeros((depth, 3)), np.full(depth, -2.0)
+    if family == "bisenet":  # hair against skin
+        weights[17], bias[17], bias[1] = (1.0, 0.0, -1.0), 0.0, LEAST_RED
+    else:
+        middle = 0.5 if family == "xseg" else 0.0
+        weights[0], bias[0] = np.array([-8.0, 0.0, 8.0]) * sign, 8 * LEAST_RED + middle
+    found = made.linear(image, weights, bias)
+    if unknown:
+        found = made.node("Add", found, made.constant(np.nan))
+    if family == "xseg":
+        found = made.node("Transpose", found, perm=[0, 2, 3, 1])
+    made.node("Identity", found, to="out")
+    out: Shape = [1, side, side, 1] if family == "xseg" else [1, depth, side, side]
+    return made.save(path, ("in_face:0", shape), [("out", out)])
+
+
 def landmark_offsets(family: str) -> npt.NDArray[np.float32]:
     """(n, 2) in pixels of the crop: where each point lies of the middle, if blue is full."""
     count = {"2dfan4": 68, "2d106": 106, "1k3d68": 68, "pipnet_98": 98}[family]

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,7 @@ def play(
         np.copyto(buffer.luma, shot.luma)
         np.copyto(buffer.chroma, shot.chroma)
         captured = clock.now_ns() - late_ns
-        frame = Frame(seq, "reel", Timestamp(seq, 1 / 30), captured, reel.size, reel.color, buffer)  # type: ignore[arg-type]
+        frame = Frame(seq, "reel", Timestamp(seq, Fraction(1, 30)), captured, reel.size, reel.color, buffer)
         engine.seen = []
         stage.process(AnalysedFrame(frame, tracks_of(shot)))
         before = rgb_of(shot.luma, shot.chroma, reel.color)
