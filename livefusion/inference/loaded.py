@@ -7,17 +7,17 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from livefusion.core.errors import DeviceError, ModelError
+from livefusion.core.errors import DeviceError, DeviceLostError, ModelError, OutOfMemoryError
 from livefusion.devices.device import Device, Stream
 from livefusion.inference.cuda import CUDA_PROVIDER, CudaOptions, load_cuda
 from livefusion.inference.engine import onnxruntime, session_options
 from livefusion.inference.failures import translated
-from livefusion.inference.placement import Placement, prove_placement
+from livefusion.inference.placement import Placement, allow_shapes, prove_placement
 from livefusion.inference.provider import CPU_PROVIDER, Place
 from livefusion.inference.registry import ModelEntry
 from livefusion.inference.tensorrt import Engine, Engines
@@ -77,11 +77,18 @@ _SHARED = LoadedNetworks()
 
 
 def load_network(
-    entry: ModelEntry, place: Place, device: Device | None, *, threads: int, graphs: bool
+    entry: ModelEntry,
+    place: Place,
+    device: Device | None,
+    *,
+    threads: int,
+    graphs: bool,
+    shapes_on_cpu: bool = False,
 ) -> LoadedNetwork:
     """Return the network, shared with all who asked for the same.
 
     On a GPU it is made for a stream of `device`; without one it runs on a stream that nobody else knows.
+    With `shapes_on_cpu` the CPU may reckon with shapes, if the GPU does not take the whole network.
     Raises ModelError, MachineError and DeviceError as `Session` does.
     """
     own_stream = place.on_cuda and device is not None
@@ -89,7 +96,7 @@ def load_network(
 
     def load() -> LoadedNetwork:
         started = time.perf_counter_ns()
-        network = _load(entry, place, device, threads, graphs)
+        network = _load(entry, place, device, threads, graphs, shapes_on_cpu=shapes_on_cpu)
         _log.debug("loaded %s in %.0f ms", entry.name, (time.perf_counter_ns() - started) / 1e6)
         return network
 
@@ -97,7 +104,13 @@ def load_network(
 
 
 def _load(
-    entry: ModelEntry, place: Place, device: Device | None, threads: int, graphs: bool
+    entry: ModelEntry,
+    place: Place,
+    device: Device | None,
+    threads: int,
+    graphs: bool,
+    *,
+    shapes_on_cpu: bool,
 ) -> LoadedNetwork:
     if not place.on_cuda:
         runtime = _session(entry, session_options(threads), CPU_PROVIDER, {})
@@ -111,9 +124,27 @@ def _load(
             return load_engine(entry, engine, place, lane, threads=threads, graphs=graphs)
         except (DeviceError, ModelError) as error:
             _log.warning("%s runs on CUDA and not in the engine built for it: %s", entry.name, error.problem)
-    options = CudaOptions(place.index, stream, graphs=graphs).provider_options()
-    runtime = _session(entry, session_options(threads, all_or_nothing=True), CUDA_PROVIDER, options)
+    cuda = CudaOptions(place.index, stream, graphs=graphs)
+    try:
+        options = session_options(threads, all_or_nothing=True)
+        runtime = _session(entry, options, CUDA_PROVIDER, cuda.provider_options())
+    except (DeviceLostError, OutOfMemoryError):
+        raise
+    except DeviceError:
+        if not shapes_on_cpu:
+            raise
+        return _load_without_shapes(entry, replace(cuda, graphs=False), lane, threads)
     return LoadedNetwork(runtime, prove_placement(runtime, CUDA_PROVIDER, entry.name), lane)
+
+
+def _load_without_shapes(
+    entry: ModelEntry, cuda: CudaOptions, lane: Lane | None, threads: int
+) -> LoadedNetwork:
+    """The network on CUDA but for nodes that reckon with shapes; ``DeviceError`` if it takes more."""
+    runtime = _session(entry, session_options(threads), CUDA_PROVIDER, cuda.provider_options())
+    placement = allow_shapes(prove_placement(runtime, CUDA_PROVIDER, entry.name), runtime, entry.name)
+    _log.info("%s: %s", entry.name, placement)
+    return LoadedNetwork(runtime, placement, lane)
 
 
 def load_engine(

@@ -11,6 +11,7 @@ import numpy as np
 
 from livefusion.core.errors import GraphError
 from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback
 from livefusion.inference.binding import Array, Binding
 from livefusion.inference.engine import NO_GRAPH
 from livefusion.inference.failures import translated
@@ -35,7 +36,8 @@ class Session:
     with every other session of the same file, place and options. `placement` says where its nodes really run.
 
     With a `device` whose memory is not the host's, bindings run on a stream of their own, `lane`, where they
-    must be put (`inference.network.BoundNetwork` does). `graphs` has them captured as CUDA graphs.
+    must be put (`inference.network.BoundNetwork` does). `graphs` has them captured as CUDA graphs. With
+    `shapes_on_cpu` nodes that reckon with shapes may be left to the CPU, which `fallbacks` tells.
 
     Raises ModelError when the file is not the registered one or does not load, MachineError without ONNX
     Runtime, and DeviceError when the place is unknown or did not get the network.
@@ -49,12 +51,20 @@ class Session:
         device: Device | None = None,
         threads: int = 1,
         graphs: bool = False,
+        shapes_on_cpu: bool = False,
     ) -> None:
         self.entry = entry
         self.device_name = device_name
         self._place = place_of(device_name)
         self._graphs = graphs and self._place.on_cuda
-        self._network = load_network(entry, self._place, device, threads=threads, graphs=self._graphs)
+        self._network = load_network(
+            entry,
+            self._place,
+            device,
+            threads=threads,
+            graphs=self._graphs,
+            shapes_on_cpu=shapes_on_cpu,
+        )
         self._session = self._network.runtime
         self.placement: Placement = self._network.placement
         self.lane = self._network.lane or _lane_beside(device, entry.name)
@@ -67,6 +77,15 @@ class Session:
         """Name of the type the network computes in: `fp32` or `fp16`."""
         dtype = self.entry.inputs[0].dtype
         return _PRECISIONS.get(dtype, dtype)
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What runs elsewhere than it was asked to."""
+        if not self.placement.shapes:
+            return ()
+        wanted = f"all of {self.entry.name} on {self.placement.provider}"
+        reason = f"it leaves {', '.join(self.placement.shapes)} to the CPU, for shapes alone"
+        return (Fallback(wanted, str(self.placement), reason),)
 
     def dtype_of(self, tensor: str) -> str:
         """Return the type of an input or output; raises GraphError for another name."""

@@ -52,6 +52,8 @@ class InferenceSession:
     def __init__(self, fake: "FakeOnnxruntime", content: bytes, options: Options, **rest: Any) -> None:
         if fake.refusal is not None:
             raise fake.refusal
+        if fake.operators and options.entries.get("session.disable_cpu_ep_fallback") == "1":
+            raise Fail("nodes that are assigned to the default CPU EP, but fallback to CPU EP is disabled")
         self.content = content
         self.options = options
         self.rest = rest
@@ -65,10 +67,11 @@ class InferenceSession:
     def get_provider_graph_assignment_info(self) -> list[Any]:
         wanted, elsewhere = self._fake.nodes
         own = self.get_providers()[0]
+        left = [SimpleNamespace(op_type=name) for name in self._fake.operators]
         return [
-            SimpleNamespace(ep_name=name, get_nodes=partial(range, count))
-            for name, count in ((own, wanted), (CPU_PROVIDER, elsewhere))
-            if count
+            SimpleNamespace(ep_name=name, get_nodes=partial(list, nodes))
+            for name, nodes in ((own, range(wanted)), (CPU_PROVIDER, left or range(elsewhere)))
+            if nodes
         ]
 
     def io_binding(self) -> Bound:
@@ -84,14 +87,15 @@ class InferenceSession:
 
 
 class FakeOnnxruntime(ModuleType):
-    """The module. ``nodes`` are those on the wanted provider and elsewhere; ``refusal`` ends the loading of a
-    network and ``failure`` its runs."""
+    """The module. ``nodes`` are those on the wanted provider and elsewhere, ``operators`` what the provider
+    leaves to the CPU if it may; ``refusal`` ends the loading of a network and ``failure`` its runs."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("onnxruntime")
         self.__file__ = str(folder / "onnxruntime" / "__init__.py")
         self.providers = [CUDA_PROVIDER, CPU_PROVIDER]
         self.nodes = (7, 0)
+        self.operators: tuple[str, ...] = ()
         self.refusal: Exception | None = None
         self.failure: Exception | None = None
         self.sessions = 0

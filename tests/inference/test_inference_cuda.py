@@ -23,7 +23,7 @@ from livefusion.inference import ModelRegistry, Session
 from livefusion.inference.cuda import CUDA_PROVIDER, MEMORY_LIMIT, CudaOptions, load_cuda
 from livefusion.inference.loaded import LoadedNetwork, LoadedNetworks, NetworkKey
 from livefusion.inference.placement import Placement
-from livefusion.inference.provider import Place, place_of
+from livefusion.inference.provider import CPU_PROVIDER, Place, place_of
 from livefusion.testing.simdevice import SimDevice
 
 pytestmark = pytest.mark.unit
@@ -187,6 +187,32 @@ def test_a_network_that_is_partly_elsewhere_is_not_captured(runtime: FakeOnnxrun
     session = Session(ENTRY, "cuda:0", device=SimDevice(), graphs=True)
     session.bind(*buffers()).prepare(nullcontext())
     assert entries(session) == []
+
+
+def test_shapes_may_be_left_to_the_cpu_by_who_says_so(runtime: FakeOnnxruntime) -> None:
+    runtime.operators = ("Shape", "Gather", "Shape")
+    with pytest.raises(DeviceError, match="CPU EP"):
+        Session(ENTRY, "cuda:0", device=SimDevice(), graphs=True)
+    session = Session(ENTRY, "cuda:0", device=SimDevice(), graphs=True, shapes_on_cpu=True)
+    assert session.placement == Placement(CUDA_PROVIDER, 7, 10, ((CPU_PROVIDER, 3),), ("Gather", "Shape"))
+    (fallback,) = session.fallbacks
+    assert fallback.wanted == f"all of {ENTRY.name} on {CUDA_PROVIDER}"
+    assert "Gather, Shape" in fallback.reason
+    assert session._session.rest["providers"][0][1]["enable_cuda_graph"] == "0"
+    session.bind(*buffers()).prepare(nullcontext())
+    assert entries(session) == []
+
+
+def test_other_work_may_not(runtime: FakeOnnxruntime) -> None:
+    runtime.operators = ("Shape", "NonZero", "Conv")
+    with pytest.raises(DeviceError, match=r"cannot run \(Conv, NonZero\)"):
+        Session(ENTRY, "cuda:0", device=SimDevice(), shapes_on_cpu=True)
+
+
+def test_a_whole_network_has_no_fallbacks(runtime: FakeOnnxruntime) -> None:
+    session = Session(ENTRY, "cuda:0", device=SimDevice(), shapes_on_cpu=True)
+    assert session.fallbacks == ()
+    assert session._session.options.entries["session.disable_cpu_ep_fallback"] == "1"
 
 
 def test_graphs_make_no_difference_on_the_cpu(runtime: FakeOnnxruntime) -> None:
