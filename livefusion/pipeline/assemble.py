@@ -239,7 +239,7 @@ class Pipeline:
             return None
 
     def _fallbacks(self) -> tuple[Fallback, ...]:
-        parts = [self._source, *self._outputs.values()]
+        parts = [self._source, self._stages, *self._outputs.values()]
         return (*self._recovery.fallbacks, *(one for part in parts for one in fallbacks_of(part)))
 
     def _open_device(self) -> Selection:

@@ -19,7 +19,7 @@ ENGINES: Final = ("auto", "mesh")
 class EngineChoice:
     """What ``--engine`` means. ``SettingsError`` if it names nothing that could be an engine.
 
-    ``family`` is that of a network whose file fits several, ``boost`` how many times finer its faces are made.
+    ``family`` is that of a network whose file fits several, ``boost`` how much finer its faces are made.
 
     The model is looked at once, when an engine is made first, and made anew for another device.
     """
@@ -56,8 +56,9 @@ class EngineChoice:
         mesh = MeshEngine(device)
         if not self.is_neural:
             return mesh
-        load = partial(NeuralEngine, device, self.find(), mesh=mesh, boost=self._boost)
-        return StandbyEngine(mesh, load, live=live)
+        model = self.find()
+        load = partial(NeuralEngine, device, model, mesh=mesh, boost=self._boost, live=live)
+        return StandbyEngine(mesh, load, live=live, wanted=model.name)
 
 
 def _could_be_a_model(engine: str) -> bool:

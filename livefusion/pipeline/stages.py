@@ -12,6 +12,7 @@ from livefusion.core.face import AnalysedFrame, FaceTrack, Identity
 from livefusion.core.frame import Frame, RenderedFrame
 from livefusion.core.settings import FaceSettings
 from livefusion.devices.device import Device
+from livefusion.devices.select import Fallback, fallbacks_of
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
 from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.faces.detectors import check_detector
@@ -122,6 +123,13 @@ class Stages:
             *masks,
             *(network for networks in both if networks for network in networks.loaded),
         )
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """What the engine at work and the networks in use do otherwise than they best would."""
+        drawing = self._drawing
+        parts = (drawing[1] if drawing else None, *self.networks)
+        return tuple(one for part in parts for one in fallbacks_of(part))
 
     @property
     def counts(self) -> FaceCounts:

@@ -17,6 +17,7 @@ import pytest
 
 pytest.importorskip("onnx")
 
+from livefusion.core.errors import ModelError
 from livefusion.core.events import Eos
 from livefusion.core.face import FaceTrack, Identity
 from livefusion.core.frame import Frame, Outcome, RenderedFrame
@@ -127,11 +128,11 @@ class HeldEngine(NeuralEngine):
     waits = threading.Event()
     made: list["HeldEngine"] = []  # noqa: RUF012 emptied for each test
 
-    def __init__(self, device: Device, model: ModelFile, *, mesh: MeshEngine, boost: int) -> None:
+    def __init__(self, device: Device, model: ModelFile, *, mesh: MeshEngine, boost: int, live: bool) -> None:
         assert self.may_load.wait(timeout=LONGEST_S)
         self.drawn: dict[int, list[Drawn]] = defaultdict(list)
         self.breakable = Breakable(model.entry)
-        super().__init__(device, model, mesh=mesh, session=self.breakable, boost=boost)
+        super().__init__(device, model, mesh=mesh, session=self.breakable, boost=boost, live=live)
         self.made.append(self)
 
     def prepare(self, identity: Identity) -> None:
@@ -262,6 +263,28 @@ def test_mesh_to_network_to_another_face_to_no_network_and_back(show: Show, reel
     frames = show.pipeline.report()["frames"]
     assert sum(frames["dropped"].values()) == 0
     assert frames["delivered"] == len(show.sink.pictures)
+
+
+def test_a_network_that_fails_its_test_is_not_put_on_and_the_report_says_so(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one in half precision does that gives noise on a GPU, without any error."""
+
+    def fails(engine: HeldEngine) -> None:
+        raise ModelError("it gives another picture here than on the CPU (9 dB)", "use fp32")
+
+    monkeypatch.setattr(HeldEngine, "warm_up", fails)
+    show.play(4)
+    HeldEngine.may_load.set()
+    standby = show.pipeline._stages._drawing[1]  # type: ignore[union-attr,index]
+    assert standby.wait(timeout=LONGEST_S)  # type: ignore[attr-defined]
+    pictures = show.play(4)
+    assert all(show.sink.pictures[seq].outcome is Outcome.SWAPPED for seq in pictures)
+    report = show.pipeline.report()
+    assert report["engine"]["name"] == "mesh"
+    (fallback,) = report["device"]["fallbacks"]
+    assert (fallback["wanted"], fallback["got"]) == ("mine", "mesh")
+    assert "another picture" in fallback["reason"]
 
 
 def shown(engine: HeldEngine, oracles: Mapping[str, Oracle], show: Show, seq: int) -> set[str]:

@@ -1,6 +1,5 @@
 """The swap engine for networks that users bring: any family, one network."""
 
-import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from livefusion.core.geometry import Affine, Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.devices.select import Fallback
 from livefusion.inference.catalog import ModelFile, find_of_family
 from livefusion.inference.contract import Family, IdentityKind, read_contract
 from livefusion.inference.session import Session
@@ -28,14 +28,12 @@ from livefusion.swap.mesh.engine import MOST_IDENTITIES, MOST_TRACKS, MeshEngine
 from livefusion.swap.neural.family import recipe_for
 from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
+from livefusion.swap.neural.performer import NEUTRAL, Performers, weighed
+from livefusion.swap.neural.recipe import Floats
 from livefusion.swap.neural.selftest import fixed_inputs, judge
 from livefusion.swap.neural.source import FindModel, SourceReader, find_route
 from livefusion.swap.neural.template import template
-
-_log = logging.getLogger(__name__)
-
-MOST_BAD = 30
-"""So many bad answers in a row, and the network is asked no more."""
+from livefusion.swap.neural.verdict import MOST_BAD, Verdict
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +41,7 @@ class _Prepared:
     identity: Identity
     tensor: Array
     uploaded: Event | None
+    latent: Floats | None = None
 
 
 class NeuralEngine:
@@ -50,7 +49,8 @@ class NeuralEngine:
 
     Where the network gives something that is no picture, the mesh engine's face takes its place. ``find``
     gives the user's models of a family, by which an identity is told to the network; ``boost`` is how many
-    times finer than the network faces are made (``SwapNetwork``).
+    times finer than the network faces are made (``SwapNetwork``); ``live``, no picture waits to
+    see whose face the performer has.
 
     ``ModelError`` if the file, or one that it needs, is missing, damaged or foreign; what the device says.
     """
@@ -64,6 +64,7 @@ class NeuralEngine:
         session: Session | None = None,
         find: FindModel = find_of_family,
         boost: int = 1,
+        live: bool = False,
     ) -> None:
         self._device = device
         self._model = model
@@ -80,8 +81,10 @@ class NeuralEngine:
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
         self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
         self._lock = threading.Lock()
-        self._told: tuple[int, float] | None = None
-        self._verdict = _Verdict(device, model.name)
+        self._told: tuple[float, ...] | None = None
+        self._performers = Performers(device, self._source, live=live)
+        self._weighed: OrderedDict[tuple[float, ...], Array] = OrderedDict()
+        self._verdict = Verdict(device, model.name, "the mesh engine's face is shown")
 
     @property
     def name(self) -> str:
@@ -98,6 +101,13 @@ class NeuralEngine:
         """How many of the network's answers were not shown."""
         return self._verdict.count
 
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """That the network is asked no more, if so."""
+        if not self._verdict.given_up():
+            return ()
+        return (Fallback(self.name, self._mesh.name, f"it gave {MOST_BAD} bad pictures in a row"),)
+
     def prepare(self, identity: Identity) -> None:
         """Find out what the network takes of an identity, and upload it; also for the mesh engine."""
         self._mesh.prepare(identity)
@@ -105,8 +115,7 @@ class NeuralEngine:
             if id(identity) in self._prepared:
                 self._prepared.move_to_end(id(identity))
                 return
-            tensor, uploaded = self._tensor(identity)
-            self._prepared[id(identity)] = _Prepared(identity, tensor, uploaded)
+            self._prepared[id(identity)] = self._make_ready(identity)
             while len(self._prepared) > MOST_IDENTITIES:
                 self._prepared.popitem(last=False)
 
@@ -142,7 +151,7 @@ class NeuralEngine:
         patch = self._place(frame, track, identity, settings, stream)
         if patch is None:
             return None
-        self._tell(prepared, settings, stream)
+        self._tell(prepared, frame, track, settings, stream)
         to_crop = similarity_onto(five_points(track.landmarks), self._points)
         self._network.run(frame, to_crop, stream)
         mask = self._mask.draw(
@@ -176,30 +185,53 @@ class NeuralEngine:
         region = region_of(track.landmarks, frame)
         return None if region.empty else Patch(region, self._memory(track.id).view(region))
 
-    def _tell(self, prepared: _Prepared, settings: SwapSettings, stream: Stream) -> None:
+    def _tell(
+        self, prepared: _Prepared, frame: Frame, track: FaceTrack, settings: SwapSettings, stream: Stream
+    ) -> None:
         """Whose face it is, unless the network knows already."""
-        told = (id(prepared), settings.morph)
+        performer, weight = None, settings.identity_weight
+        if weight != NEUTRAL and prepared.latent is not None:
+            performer = self._performers.latent(frame, track, stream)
+        told = (id(prepared), settings.morph, *((track.id, weight) if performer is not None else ()))
         if told == self._told:
             return
         if prepared.uploaded is not None:
             stream.wait(prepared.uploaded)
             prepared.uploaded = None
-        self._network.tell(prepared.tensor, settings.morph, stream)
+        tensor = prepared.tensor
+        if performer is not None:
+            tensor = self._weigh(told, prepared, performer, weight, stream)
+        self._network.tell(tensor, settings.morph, stream)
         self._told = told
 
-    def _tensor(self, identity: Identity) -> tuple[Array | None, Event | None]:
+    def _weigh(
+        self, told: tuple[float, ...], prepared: _Prepared, performer: Floats, weight: float, stream: Stream
+    ) -> Array:
+        """The identity as it is told with a performer's, kept for as long as both are about."""
         spec = self.contract.identity
+        assert spec is not None, "it has a latent"
+        assert prepared.latent is not None, "only latents are weighed"
+        if told not in self._weighed:
+            values = weighed(prepared.latent, performer, weight)
+            self._weighed[told] = tensor_of(self._device, values, spec, stream)
+            while len(self._weighed) > MOST_TRACKS:
+                self._weighed.popitem(last=False)
+        self._weighed.move_to_end(told)
+        return self._weighed[told]
+
+    def _make_ready(self, identity: Identity) -> _Prepared:
+        spec, latent = self.contract.identity, None
         if spec is None:
-            return None, None
+            return _Prepared(identity, None, None)
         if self.contract.identity_kind is IdentityKind.PICTURE:
             side = spec.shape[-1]
             values = self._source.picture(identity, side if isinstance(side, int) else self.recipe.size)
         else:
-            values = self._source.latent(identity)
+            values = latent = self._source.latent(identity)
         tensor = tensor_of(self._device, values, spec, self._upload_stream)
         uploaded = self._upload_stream.record()
         uploaded.synchronize()
-        return tensor, uploaded
+        return _Prepared(identity, tensor, uploaded, latent)
 
     def _find(self, identity: Identity) -> _Prepared:
         with self._lock:
@@ -214,47 +246,6 @@ class NeuralEngine:
         while len(self._patches) > MOST_TRACKS:
             self._patches.popitem(last=False)
         return memory
-
-
-class _Verdict:
-    """Keeps count of answers that are no pictures, without making the host wait for a device."""
-
-    def __init__(self, device: Device, name: str) -> None:
-        self._device = device
-        self._name = name
-        self._host = device.pinned((1,), np.int32)
-        self._host[0] = 0
-        self._pending: Event | None = None
-        self._in_a_row = 0
-        self.count = 0
-
-    def note(self, bad: Array, stream: Stream) -> bool:
-        """Take in the verdict on the last answer; True if it is known now that it was bad."""
-        self._settle()
-        self._device.copy(self._host, bad, stream)
-        self._pending = stream.record()
-        if not self._device.shares_host_memory:
-            return False
-        return self._settle()
-
-    def given_up(self) -> bool:
-        """Whether the network is asked no more."""
-        return self._in_a_row >= MOST_BAD
-
-    def _settle(self) -> bool:
-        """Look at the verdict before this one, which is an old one by now."""
-        if self._pending is None:
-            return False
-        self._pending.synchronize()
-        self._pending = None
-        is_bad = bool(self._host[0])
-        self._in_a_row = self._in_a_row + 1 if is_bad else 0
-        if is_bad:
-            self.count += 1
-            if self._in_a_row in {1, MOST_BAD}:
-                after = "it is asked no more" if self.given_up() else "the mesh engine's face is shown"
-                _log.warning("%s gave something that is no picture; %s", self._name, after)
-        return is_bad
 
 
 def require_helpers(model: ModelFile, find: FindModel = find_of_family) -> None:
@@ -272,4 +263,4 @@ def region_of(landmarks: Landmarks, frame: Frame) -> Region:
 def load_session(device: Device, model: ModelFile) -> Session:
     """The network of a model where the device computes. Raises what ``Session`` does."""
     where = device.name if device.name.startswith("cuda") else "cpu"
-    return Session(model.entry, where, device=device, graphs=where != "cpu")
+    return Session(model.entry, where, device=device, graphs=where != "cpu", shapes_on_cpu=True)

@@ -1,8 +1,10 @@
 """Whose face a swap network shall make: from pictures of a person to the tensor that it takes."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,8 @@ Rgb = npt.NDArray[np.uint8]
 FindModel = Callable[[str], ModelFile | None]
 """The user's model of a family, None if there is none."""
 
+_Picture = TypeVar("_Picture")
+
 RECOGNISER_SIDE = 112
 # By family; others see what ArcFace does. SimSwap's own code shows its recogniser the crop of the network,
 # made smaller.
@@ -50,9 +54,20 @@ class _Chain:
 
     def embed(self, view: Portrait) -> Floats:
         """The embedding (512,) of one picture, as the last network gives it."""
-        mean, deviation = _NORMALISED.get(self.family, (HALF, HALF))
-        name = _TEMPLATES.get(self.family, "arcface_112_v2")
-        image = picture_tensor(view, name, RECOGNISER_SIDE, mean, deviation)
+        return self.embed_crop(picture_tensor(view, self.template, RECOGNISER_SIDE, *self.normalised))
+
+    @property
+    def template(self) -> str:
+        """Where the recogniser expects eyes, nose and mouth."""
+        return _TEMPLATES.get(self.family, "arcface_112_v2")
+
+    @property
+    def normalised(self) -> tuple[Three, Three]:
+        """Mean and deviation of RGB / 255 that it expects."""
+        return _NORMALISED.get(self.family, (HALF, HALF))
+
+    def embed_crop(self, image: Floats) -> Floats:
+        """The embedding of a crop (1, 3, 112, 112), normalised."""
         embedding = _only_output(self.recogniser, image)
         if self.converter is not None:
             embedding = _only_output(self.converter, embedding[None])
@@ -62,20 +77,38 @@ class _Chain:
 class SourceReader:
     """Makes what a network takes of an identity. ``find`` gives models of the user by family.
 
-    ``ModelError`` names the files that are missing. One thread at a time.
+    ``ModelError`` names the files that are missing.
     """
 
     def __init__(self, recipe: Recipe, model: str, find: FindModel) -> None:
         self._recipe = recipe
         self._chain = _load_chain(recipe.routes, model, find) if recipe.latent else None
+        self._lock = threading.Lock()
+
+    @property
+    def crop(self) -> tuple[npt.NDArray[np.float64], Three, Three]:
+        """How a face is shown to the recogniser: (5, 2) points, mean, deviation; ``GraphError`` for none."""
+        chain = self._require_chain()
+        return template(chain.template, RECOGNISER_SIDE), *chain.normalised
+
+    def latent_of(self, image: Floats) -> Floats:
+        """(1, 512) float32 as ``latent``, of a crop (1, 3, 112, 112) as ``crop`` says."""
+        return self._latent([image], self._require_chain().embed_crop)
 
     def latent(self, identity: Identity) -> Floats:
         """The tensor (1, 512) float32 for a network that takes an embedding; ``GraphError`` for others."""
-        recipe = self._recipe
-        if self._chain is None or recipe.latent is None:
-            raise GraphError(f"a {recipe.family} takes no embedding")
-        embeddings = [self._chain.embed(view) for view in views_of(identity)]
-        return recipe.latent(mean_embedding(embeddings))[None]
+        return self._latent(views_of(identity), self._require_chain().embed)
+
+    def _latent(self, pictures: Sequence[_Picture], embed: Callable[[_Picture], Floats]) -> Floats:
+        assert self._recipe.latent is not None, "networks with a chain take a latent"
+        with self._lock:  # a performer may be looked at while an identity is made ready
+            embeddings = [embed(picture) for picture in pictures]
+        return self._recipe.latent(mean_embedding(embeddings))[None]
+
+    def _require_chain(self) -> _Chain:
+        if self._chain is None:
+            raise GraphError(f"a {self._recipe.family} takes no embedding")
+        return self._chain
 
     def picture(self, identity: Identity, side: int) -> Floats:
         """The first picture of an identity as a network takes it that wants to see it."""

@@ -11,6 +11,7 @@ from livefusion.core.frame import Frame
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Stream
+from livefusion.devices.select import Fallback, fallbacks_of
 from livefusion.inference.session import Session
 from livefusion.swap.mesh.engine import MOST_IDENTITIES, MeshEngine
 from livefusion.swap.neural.engine import NeuralEngine
@@ -24,11 +25,14 @@ class StandbyEngine:
     ``load`` makes the network's engine, which must use ``mesh`` too; it is called by ``warm_up``, on a thread
     of its own if the picture is ``live``. The network takes over between two frames, when it has run once and
     knows every identity that was prepared. If it cannot, the mesh engine goes on and ``failure`` says why;
-    not ``live``, ``warm_up`` raises it.
+    not ``live``, ``warm_up`` raises it. ``wanted`` is what reports call the network.
     """
 
-    def __init__(self, mesh: MeshEngine, load: Callable[[], NeuralEngine], *, live: bool) -> None:
+    def __init__(
+        self, mesh: MeshEngine, load: Callable[[], NeuralEngine], *, live: bool, wanted: str = "the network"
+    ) -> None:
         self._mesh = mesh
+        self._wanted = wanted
         self._load = load
         self._live = live
         self._network: NeuralEngine | None = None
@@ -49,6 +53,13 @@ class StandbyEngine:
     def networks(self) -> tuple[Session, ...]:
         """Those of the engine at work."""
         return self._at_work.networks
+
+    @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Why the mesh engine draws in place of the network, if it does so for good."""
+        if self.failure is not None:
+            return (Fallback(self._wanted, self._mesh.name, self.failure.problem),)
+        return fallbacks_of(self._network)
 
     def prepare(self, identity: Identity) -> None:
         """Get an identity ready in the mesh engine, and in the network as soon as there is one."""

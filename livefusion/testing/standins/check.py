@@ -106,11 +106,13 @@ def measure(
     morph: float = 1.0,
     boost: int = 1,
     any_number: bool = False,
+    reckoned_weight: float | None = None,
 ) -> float:
     """Mean difference from the oracle where the new face is opaque, in 255ths, through render and blend.
 
     ``spoil`` changes the engine before it gets the identity ready; ``morph`` is what the oracle reckons with;
     ``boost`` is how much finer faces are made, by a network that takes ``any_number`` of pictures or but one.
+    ``reckoned_weight`` is the identity weight that the oracle reckons with, that of ``wearing`` if left out.
     """
     device = CpuDevice()
     model = folder.swap(truth, any_number=any_number)
@@ -120,7 +122,8 @@ def measure(
     plan = RenderPlan(identity, wearing, SafetySettings(badge=False))
     stage = RenderStage(device, engine, lambda: plan, SlateShelf(device))
     stage.open(StageContext("render", SystemClock()))
-    oracle = Oracle(truth, portrait(identity), shrunk_crop, morph, boost)
+    weight = wearing.identity_weight if reckoned_weight is None else reckoned_weight
+    oracle = Oracle(truth, portrait(identity), shrunk_crop, morph=morph, boost=boost, weight=weight)
     pool, stream = FramePool(device, reel.size), device.stream("source")
     errors = []
     for seq in range(len(reel.shots)):
@@ -135,6 +138,10 @@ def measure(
         stage.process(AnalysedFrame(frame, tracks_of(shot)))
         after = rgb_of(buffer.luma, buffer.chroma, reel.color)
         before = rgb_of(shot.luma, shot.chroma, reel.color)
+        if seq == 0:
+            for one in engine.seen[:1]:
+                assert one.track.landmarks is not None
+                oracle.look_at(before, one.track.landmarks)
         errors += [difference(oracle, one, before, after) for one in engine.seen]
     stage.close()
     if not errors:

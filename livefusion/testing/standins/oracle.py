@@ -21,6 +21,7 @@ class Oracle:
     """Knows one stand-in, and whose face it makes. ``view`` is a picture of that person with landmarks.
 
     With a ``boost`` of n the crop is n times finer, and the stand-in sees every n-th pixel of every n-th row.
+    ``weight`` is how far the new face is moved from the performer's, once ``look_at`` has seen that.
     """
 
     def __init__(
@@ -28,12 +29,24 @@ class Oracle:
         truth: Truth,
         view: View,
         crop: Callable[[View, Doubles, int], Doubles],
+        *,
         morph: float = 1.0,
         boost: int = 1,
+        weight: float = 0.5,
     ) -> None:
         self._truth = truth
         self._boost = boost
-        self._tint = known.tint(truth, told(truth, view, crop), morph)
+        self._crop = crop
+        self._told = told(truth, view, crop)
+        self._tint = known.tint(truth, self._told, morph)
+        self._share = 0.35 - 0.7 * weight
+
+    def look_at(self, rgb: Rgb, landmarks: Landmarks) -> None:
+        """See whose face the performer has, from which the new one is moved away."""
+        his = told(self._truth, (rgb, landmarks), self._crop)
+        if self._told is not None and his is not None and self._share:
+            mixed = self._told * (1 - self._share) + his * self._share
+            self._tint = known.tint(self._truth, mixed)
 
     def picture(self, rgb: Rgb, landmarks: Landmarks) -> Doubles:
         """(h, w, 3) RGB in [0, 1]: the new face, of use where the picture shows the performer's."""

@@ -16,11 +16,12 @@ from livefusion.swap.neural import source
 from livefusion.swap.neural.engine import NeuralEngine
 from livefusion.swap.neural.family import recipe_for
 from livefusion.swap.neural.network import SwapNetwork
+from livefusion.swap.neural.performer import weighed
 from livefusion.swap.neural.recipe import IMAGENET_DEVIATION, IMAGENET_MEAN, Recipe, Route, unit
 from livefusion.swap.neural.source import SourceReader
 from livefusion.swap.portrait import portrait
 from livefusion.testing.reel import Reel
-from livefusion.testing.standins.check import StandinFolder, measure, performer
+from livefusion.testing.standins.check import BARE, StandinFolder, measure, performer
 from livefusion.testing.standins.oracle import shrunk_crop, told
 from livefusion.testing.standins.truth import TRUTHS, Truth, truth
 
@@ -172,8 +173,6 @@ def test_transposed_matrix_is_told(folder: StandinFolder, noor: Identity, reel: 
 
 @pytest.mark.parametrize("morph", [0.0, 0.4])
 def test_morph_reaches_the_network(morph: float, folder: StandinFolder, noor: Identity, reel: Reel) -> None:
-    from livefusion.testing.standins.check import BARE
-
     one = truth("dfm_320_morph")
     wearing = BARE.model_copy(update={"morph": morph})
     assert measure(one, folder, noor, reel, wearing=wearing) > TOLD  # the oracle is that of morph 1
@@ -202,6 +201,34 @@ def test_tiles_in_one_run_and_one_after_another(folder: StandinFolder) -> None:
             CpuDevice(), folder.swap(one, any_number=many), find=folder.finder(one), boost=2
         )
         assert engine._network._network.count == runs
+
+
+WEIGHED = ["inswapper_128", "hyperswap_256", "ghost_256", "simswap_512"]
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+@pytest.mark.parametrize("name", WEIGHED)
+def test_a_face_is_moved_to_and_from_the_performer(
+    name: str, weight: float, folder: StandinFolder, noor: Identity, reel: Reel
+) -> None:
+    one = truth(name)
+    wearing = BARE.model_copy(update={"identity_weight": weight})
+    assert measure(one, folder, noor, reel, wearing=wearing) <= MOST
+    model = folder.swap(one)
+    recipe = recipe_for(read_contract(model.path, Family(model.family)))
+    reader = SourceReader(recipe, one.name, folder.finder(one))
+    source_latent = reader.latent(noor)
+    performers = np.random.default_rng(0).normal(0, 0.04, (1, 512)).astype(np.float32)
+    share = 0.35 if weight == 0 else -0.35
+    wanted = source_latent * (1 - share) + performers * share
+    assert np.allclose(weighed(source_latent, performers, weight), wanted, atol=1e-5)
+
+
+def test_weight_is_told(folder: StandinFolder, noor: Identity, reel: Reel) -> None:
+    """Too little of it for ``TOLD``: what the stand-in adds is nearly as much as it can."""
+    one, wearing = truth("inswapper_128"), BARE.model_copy(update={"identity_weight": 1.0})
+    right = measure(one, folder, noor, reel, wearing=wearing)
+    assert measure(one, folder, noor, reel, wearing=wearing, reckoned_weight=0.0) > 1.5 * right
 
 
 def with_recipe(one: Truth, folder: StandinFolder, change: Change) -> Callable[[NeuralEngine], None]:

@@ -1,5 +1,6 @@
 """The engine itself: what it does with bad answers, masks that uncover, and faces that it cannot wear."""
 
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,8 @@ def test_a_network_that_stays_bad_is_asked_no_more(
     for seq in range(MOST_BAD + 5):
         assert engine.swap(bench.frame(seq), track, identity, SwapSettings(), bench.stream) is not None
     assert engine.bad == MOST_BAD
+    (fallback,) = engine.fallbacks
+    assert (fallback.wanted, fallback.got) == (engine.name, "mesh")
 
 
 def test_a_network_without_a_picture_is_not_taken_into_use(
@@ -220,15 +223,42 @@ def test_the_mesh_engine_goes_on_if_the_network_cannot(
     def load() -> NeuralEngine:
         raise error
 
-    engine = StandbyEngine(MeshEngine(bench.device), load, live=True)
+    engine = StandbyEngine(MeshEngine(bench.device), load, live=True, wanted="mine")
+    assert engine.fallbacks == ()
     engine.prepare(identity)
     engine.warm_up()
     assert engine.wait(timeout=60)
     assert engine.failure is not None
+    (fallback,) = engine.fallbacks
+    assert (fallback.wanted, fallback.got, fallback.reason) == ("mine", "mesh", engine.failure.problem)
     assert engine.swap(bench.frame(), track, identity, SwapSettings(), bench.stream) is not None
     assert engine.name == "mesh"
     with pytest.raises(type(error)):
         StandbyEngine(MeshEngine(bench.device), load, live=False).warm_up()
+
+
+def test_live_no_picture_waits_to_see_the_performer(
+    folder: StandinFolder, bench: Bench, identity: Identity, track: FaceTrack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, may = truth("inswapper_128"), threading.Event()
+    engine = NeuralEngine(bench.device, folder.swap(one), find=folder.finder(one), live=True)
+    engine.prepare(identity)
+    ask = engine._performers._ask
+    monkeypatch.setattr(engine._performers, "_ask", lambda *one: may.wait(timeout=60) and ask(*one))
+    weighed, plain = SwapSettings(identity_weight=0.0), SwapSettings()
+    frame = bench.frame()
+
+    def swapped(settings: SwapSettings) -> Any:
+        patch = engine.swap(frame, track, identity, settings, bench.stream)
+        assert patch is not None
+        return patch.pixels.copy()
+
+    wanted = swapped(plain)
+    assert np.array_equal(swapped(weighed), wanted)
+    may.set()
+    assert engine._performers.wait(timeout=60)
+    assert not np.array_equal(swapped(weighed), wanted)
+    assert np.array_equal(swapped(plain), wanted)
 
 
 def test_region_is_on_the_grid_of_the_light(posed: Any, bench: Bench) -> None:
@@ -246,9 +276,10 @@ def test_work_that_runs_late_gives_the_same_face(
     if kind == "cuda" and compiler() is None:
         pytest.skip("no C++ compiler for the host twin")
     one = truth("inswapper_128")
+    boost, weight = ((1, 0.5), (2, 0.5), (1, 0.1))[seed]
     patches = []
     for device in (CpuDevice(), SimDevice(seed, kind=kind)):  # type: ignore[arg-type]
-        engine = NeuralEngine(device, folder.swap(one), find=folder.finder(one))
+        engine = NeuralEngine(device, folder.swap(one), find=folder.finder(one), boost=boost)
         engine.prepare(identity)
         engine.warm_up()
         stream, rng = device.stream("render"), np.random.default_rng(5)
@@ -257,7 +288,7 @@ def test_work_that_runs_late_gives_the_same_face(
             device.copy(plane, rng.integers(60, 190, plane.shape, np.uint8), stream)
         buffer = picture.after(stream.record())
         frame = Frame(0, "noise", Timestamp(0, Fraction(1, 30)), 0, SIZE, ColorInfo(), buffer)
-        patch = engine.swap(frame, track, identity, SwapSettings(), stream)
+        patch = engine.swap(frame, track, identity, SwapSettings(identity_weight=weight), stream)
         assert patch is not None
         host = device.pinned(patch.pixels.shape, np.uint8)
         device.copy(host, patch.pixels, stream)
