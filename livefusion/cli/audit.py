@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SCHEMA = "livefusion.audit/1"
 EXIT_TAMPERED = 1
 LAST = 30
+_MOST_BYTES = 1 << 32
 
 
 def parser() -> CommandParser:
@@ -78,12 +79,13 @@ def _own_log() -> Path:
 
 def _show(path: Path, last: int, console: Console) -> int:
     from livefusion.provenance.audit_record import AuditRecord
+    from livefusion.provenance.private_files import read_private
 
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_private(path, _MOST_BYTES).splitlines()
     except OSError as error:
         raise ProvenanceError(
-            f"there is no audit log at {path} ({error.strerror})", "it begins with the first run"
+            f"no audit log can be read at {path} ({error.strerror})", "it begins with the first run"
         ) from error
     rows = []
     for line in lines[-max(1, last) :]:

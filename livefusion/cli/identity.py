@@ -227,6 +227,7 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
     from livefusion.pipeline.gate_model import photo_screen
     from livefusion.pipeline.identities import IdentityLibrary
 
+    IdentityStore().require_free(arguments.name)  # before anything is asked
     until = _day(arguments.until) if arguments.until else None
     photos = _photos(arguments.photos)
     if arguments.myself and not (arguments.by or arguments.consent):

@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from livefusion.cli.console import Console
-from livefusion.core.errors import IdentityError, OutputError
+from livefusion.core.errors import IdentityError, OutputError, ProvenanceError
 from livefusion.provenance.audit import AuditLog
 from livefusion.provenance.audit_record import AuditEvent
 from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
@@ -12,8 +12,12 @@ from livefusion.provenance.store import IdentityStore
 
 
 def recorded(name: str, record: ConsentRecord) -> None:
-    """Note a consent that was just given in the audit log."""
-    AuditLog().append(AuditEvent.CONSENT, {"identity": name, **about(record)})
+    """Note in the audit log a consent that was just given; without that line the face is not kept."""
+    try:
+        AuditLog().append(AuditEvent.CONSENT, {"identity": name, **about(record)})
+    except BaseException:  # whatever it was, Ctrl-C too
+        IdentityStore().remove(name)
+        raise
 
 
 def revoke(name: str, console: Console) -> int:
@@ -22,7 +26,7 @@ def revoke(name: str, console: Console) -> int:
     if name in store.revoked():
         raise IdentityError(f"the consent for {name} is withdrawn already", "`livefusion identity remove`")
     record = store.revoke(name)
-    AuditLog().append(AuditEvent.REVOKED, {"identity": name, **about(record)})
+    _note(AuditEvent.REVOKED, {"identity": name, **about(record)}, console)
     console.result(f"the consent for {name} is withdrawn and the face deleted; what shows it stops now")
     return 0
 
@@ -30,7 +34,7 @@ def revoke(name: str, console: Console) -> int:
 def remove(name: str, console: Console) -> int:
     """Delete face and consent for good."""
     _store_with(name).remove(name)
-    AuditLog().append(AuditEvent.REMOVED, {"identity": name})
+    _note(AuditEvent.REMOVED, {"identity": name}, console)
     console.result(f"{name} is removed, face and consent")
     return 0
 
@@ -42,7 +46,14 @@ def export(name: str, out: Path, console: Console) -> int:
     if out.exists():
         raise OutputError(f"{out} exists", "name another file")
     try:
-        out.write_bytes(store.consent_file(name).read_bytes())
+        content = store.consent_file(name).read_bytes()
+        with out.open("xb") as file:
+            try:
+                file.write(content)
+                file.flush()
+            except OSError:
+                out.unlink()  # half a record proves nothing
+                raise
     except OSError as error:
         raise OutputError(f"cannot write {out} ({error.strerror})", "name another file") from error
     AuditLog().append(AuditEvent.EXPORTED, {"identity": name, "consent": record.id})
@@ -77,6 +88,14 @@ def about(record: ConsentRecord) -> dict[str, object]:
         "scope": list(record.scope),
         "until": str(record.until) if record.until else None,
     }
+
+
+def _note(event: AuditEvent, data: dict[str, object], console: Console) -> None:
+    """Note what a person may always have done, and is done already, whether or not it can be noted."""
+    try:
+        AuditLog().append(event, data)
+    except (IdentityError, ProvenanceError) as error:
+        console.note(f"livefusion: warning: the audit log lacks that: {error}")
 
 
 def _until(record: ConsentRecord) -> str:

@@ -24,7 +24,7 @@ from livefusion.pipeline.gate_model import Screen, no_screen
 from livefusion.pipeline.paintings import is_painted, read_painting
 from livefusion.pipeline.photo_check import photo_intake
 from livefusion.provenance.consent import ConsentRecord, consent_from_text
-from livefusion.provenance.store import IdentityStore
+from livefusion.provenance.store import IdentityStore, plain_name
 from livefusion.swap.intake import Advice, Intake, judge_photo
 from livefusion.swap.mesh.bake import SourcePhoto
 from livefusion.swap.mesh.canonical import TEXTURE_SIZE, VERTEX_COUNT
@@ -108,7 +108,7 @@ class IdentityLibrary:
         ``IdentityError`` if the name is taken, a photo cannot be used, or the disk refuses. Whatever ends it
         early, Ctrl-C too, leaves nothing of it behind.
         """
-        if name in self._personas.names():
+        if plain_name(name) in map(plain_name, self._personas.names()):
             raise IdentityError(f"{name} is the name of a persona", "choose another name")
         self._store.require_free(name)
         identity = self._bake(name, photos, consent, screen)

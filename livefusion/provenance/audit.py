@@ -12,12 +12,14 @@ What it cannot prove: who has the operator's private key can write another log, 
 copy of all the files takes the log back to that time.
 """
 
+import errno
 import logging
 import os
 import queue
 import threading
 import uuid
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -25,8 +27,13 @@ from livefusion.core.errors import IdentityError, ProvenanceError
 from livefusion.core.home import user_home
 from livefusion.provenance.audit_record import AuditEvent, AuditRecord, digest_of
 from livefusion.provenance.file_lock import locked
-from livefusion.provenance.keys import OperatorKey
-from livefusion.provenance.private_files import OWNER_FILE, make_private_folder, write_private
+from livefusion.provenance.keys import OperatorKey, PublicKey
+from livefusion.provenance.private_files import (
+    OWNER_FILE,
+    make_private_folder,
+    require_regular,
+    write_private,
+)
 
 LOG_FILE, HEAD_FILE, LOCK_FILE = "audit.jsonl", "head.json", "lock"
 ALIVE_SECONDS = 60.0
@@ -39,6 +46,16 @@ _log = logging.getLogger(__name__)
 def audit_folder() -> Path:
     """Where the audit log of this user lies."""
     return user_home() / "audit"
+
+
+def last_noted(key: PublicKey, folder: Path | None = None) -> datetime | None:
+    """When the last line of a log, by default the user's, was written; None if ``key`` did not sign it."""
+    try:
+        with _OpenLog((folder or audit_folder()) / LOG_FILE, os.O_RDONLY) as file:
+            record = AuditRecord.parse(file.tail().rstrip(b"\n").split(b"\n")[-1])
+        return datetime.fromisoformat(record.at) if record.is_signed_by(key) else None
+    except (OSError, ValueError, ProvenanceError):
+        return None
 
 
 class AuditLog:
@@ -64,7 +81,7 @@ class AuditLog:
             with locked(self.folder / LOCK_FILE), _OpenLog(self.path) as file:
                 last = self._tail(file)
                 record = AuditRecord.make(last, self.run, event, data or {}, self._key)
-                os.write(file.number, record.line + b"\n")  # one call: a kill leaves all of it or nothing
+                file.write(record.line + b"\n")
                 os.fsync(file.number)
                 write_private(self.folder / HEAD_FILE, record.line + b"\n")
         except OSError as error:
@@ -87,30 +104,47 @@ class AuditLog:
         before = AuditRecord.parse(lines[-2]) if len(lines) > 1 else None
         data = {"torn": digest_of(lines[-1]), "bytes": len(lines[-1])}
         closing = AuditRecord.make(before, self.run, AuditEvent.REPAIRED, data, self._key)
-        os.write(file.number, b"\n" + closing.line + b"\n")
+        file.write(b"\n" + closing.line + b"\n")
         return closing
 
 
 class _OpenLog:
     """The log's file, open for reading and appending."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, flags: int = os.O_RDWR | os.O_CREAT | os.O_APPEND) -> None:
         self._path = path
+        self._flags = flags
         self.number = -1
 
     def __enter__(self) -> "_OpenLog":
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self.number = os.open(self._path, flags, OWNER_FILE)
+        flags = self._flags | getattr(os, "O_BINARY", 0)
+        self.number = os.open(self._path, flags | getattr(os, "O_NONBLOCK", 0), OWNER_FILE)
+        try:
+            require_regular(self.number)
+        except OSError:
+            os.close(self.number)
+            raise
         return self
+
+    def write(self, line: bytes) -> None:
+        """Append a line in one call, so that a kill leaves all of it or nothing; a full disk, too."""
+        size = os.lseek(self.number, 0, os.SEEK_END)
+        if os.write(self.number, line) < len(line):
+            os.ftruncate(self.number, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def __exit__(self, *_: object) -> None:
         os.close(self.number)
 
     def tail(self) -> bytes:
-        """The last lines, of which the first may lack its beginning."""
-        size = os.lseek(self.number, 0, os.SEEK_END)
-        os.lseek(self.number, max(0, size - _TAIL_BYTES), os.SEEK_SET)
-        return os.read(self.number, _TAIL_BYTES)
+        """The last two lines at least; what is before them may lack its beginning."""
+        size, length = os.lseek(self.number, 0, os.SEEK_END), _TAIL_BYTES
+        while True:
+            os.lseek(self.number, max(0, size - length), os.SEEK_SET)
+            content = os.read(self.number, length)
+            if length >= size or content.count(b"\n") > 2:
+                return content
+            length *= 4
 
 
 _Entry: TypeAlias = tuple[AuditEvent, dict[str, Any]]

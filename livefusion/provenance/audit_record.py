@@ -100,7 +100,9 @@ class AuditRecord:
                 raise ValueError("a field of another type")
             _canonical(values)  # JSON has numbers that can be read and not be written
         except (ValueError, RecursionError) as error:
-            raise ProvenanceError("this is no line of an audit log") from error
+            raise ProvenanceError(
+                "this is no line of an audit log", "`livefusion audit verify` says more"
+            ) from error
         return cls(**values, digest=digest_of(line))
 
     @property

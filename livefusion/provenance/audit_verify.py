@@ -8,8 +8,10 @@ from livefusion.core.errors import ProvenanceError
 from livefusion.provenance.audit import HEAD_FILE
 from livefusion.provenance.audit_record import GENESIS, AuditEvent, AuditRecord, digest_of
 from livefusion.provenance.keys import PublicKey
+from livefusion.provenance.private_files import read_private
 
 MOST_PROBLEMS = 100
+_MOST_BYTES = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class _Checker:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_private(path, _MOST_BYTES)
     except FileNotFoundError:
         return b""
     except OSError as error:

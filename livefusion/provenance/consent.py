@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from livefusion.core.errors import IdentityError
-from livefusion.provenance.private_files import write_private
+from livefusion.provenance.private_files import read_private, write_private
 
 if TYPE_CHECKING:  # cryptography takes 40 ms to load, and a persona needs no signature
     from livefusion.provenance.keys import OperatorKey, PublicKey
@@ -108,12 +108,17 @@ class ConsentRecord(BaseModel):
         return datetime.combine(self.until + timedelta(days=1), time.min).astimezone()
 
     def require_valid(self, today: date) -> None:
-        """``IdentityError`` if the consent was withdrawn or has run out by ``today``."""
+        """``IdentityError`` if the consent was withdrawn, has run out by ``today``, or was not given yet."""
         if self.revoked_at is not None:
             raise IdentityError(
                 f"the consent of {self.given_by} for {self.subject} was withdrawn on "
                 f"{self.revoked_at:%Y-%m-%d}",
                 "use another face",
+            )
+        if today < self.recorded_at.date() - timedelta(days=1):  # no two places are further apart
+            raise IdentityError(
+                f"the clock says {today}, and the consent was recorded on {self.recorded_at:%Y-%m-%d}",
+                "set the clock",
             )
         if self.until is not None and today > self.until:
             raise IdentityError(
@@ -143,15 +148,17 @@ class ConsentRecord(BaseModel):
 
         ``IdentityError`` if there is none, or it is damaged, changed, or signed by somebody else.
         """
-        anew = "add the identity anew"
+        anew = "`livefusion identity remove`, then add it anew"
         try:
-            document = json.loads(path.read_bytes())
+            document = json.loads(read_private(path))
             values, signer = document["record"], document["key"]
             signature = bytes.fromhex(document["signature"])
             record = cls.model_validate_json(json.dumps(values))
             signed = _SIGNED_AS + _canonical(values)
-        except OSError as error:
+        except FileNotFoundError as error:
             raise IdentityError(f"there is no consent at {path}", anew) from error
+        except OSError as error:
+            raise IdentityError(f"the consent at {path} cannot be read ({error.strerror})", anew) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise IdentityError(f"the consent at {path} is damaged or not signed", anew) from error
         if signer != key.hex:

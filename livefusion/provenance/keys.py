@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from livefusion.core.errors import ProvenanceError
-from livefusion.provenance.private_files import OWNER_FILE, is_private, write_private_once
+from livefusion.provenance.private_files import OWNER_FILE, is_private, read_private, write_private_once
 
 KEY_FILE = "operator.pem"
 KEY_ID_DIGITS = 16
@@ -95,7 +95,7 @@ class OperatorKey:
         none of ours, ``IdentityError`` if none can be written.
         """
         path = (folder or key_folder()) / KEY_FILE
-        if not path.exists():
+        if _is_missing(path):
             write_private_once(path, _pem(Ed25519PrivateKey.generate()))
         return cls(_read(path))
 
@@ -120,6 +120,16 @@ class OperatorKey:
         return f"OperatorKey({self.id})"
 
 
+def _is_missing(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # a folder that is closed to us: reading the key says so
+        return False
+    return False
+
+
 def _pem(key: Ed25519PrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
@@ -130,7 +140,7 @@ def _read(path: Path) -> Ed25519PrivateKey:
         if not is_private(path):
             _log.warning("others could read %s: it is closed to them now", path)
             path.chmod(OWNER_FILE)
-        key = load_pem_private_key(path.read_bytes(), password=None)
+        key = load_pem_private_key(read_private(path), password=None)
     except OSError as error:
         raise ProvenanceError(f"cannot read the key {path} ({error.strerror})", "see who owns it") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -5,8 +5,10 @@ replaced by full access for the user alone, which everything made in it inherits
 """
 
 import contextlib
+import errno
 import logging
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from pathlib import Path
 from livefusion.core.errors import IdentityError
 
 OWNER_FILE, OWNER_FOLDER = 0o600, 0o700
+MOST_BYTES = 1 << 20
 _OTHERS = 0o077
 
 _log = logging.getLogger(__name__)
@@ -68,6 +71,26 @@ def write_private_once(path: Path, content: bytes) -> bool:
     finally:
         part.unlink(missing_ok=True)
     return True
+
+
+def read_private(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most so many bytes. ``OSError`` for anything else.
+
+    A pipe would be waited for without an end, and a device has none.
+    """
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as file:
+        require_regular(handle)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return content
+
+
+def require_regular(handle: int) -> None:
+    """``OSError`` unless a regular file is open there."""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
 
 
 def is_private(path: Path) -> bool:

@@ -296,3 +296,38 @@ def test_the_content_gate_looks_at_what_is_kept(
     config.write_text('[gate]\ngate_model = "gate.onnx"\n', encoding="utf-8")
     assert main(["identity", "add", "bo", photo, "--myself", "--config", str(config)]) == 2
     assert IdentityStore().names() == ("ana",)
+
+
+@pytest.mark.parametrize("what", ["audit", "key"])
+@pytest.mark.parametrize("action", ["revoke", "remove"])
+def test_a_person_can_always_withdraw(
+    photo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, action: str
+) -> None:
+    """Also where the log takes no line; where the key is damaged, removing is left."""
+    if (what, action) == ("key", "revoke"):
+        pytest.skip("a record that cannot be signed is not changed")
+    assert main(["identity", "add", "ana", photo, "--myself"]) == 0
+    broken = tmp_path / "home" / ("audit/audit.jsonl" if what == "audit" else "keys/operator.pem")
+    broken.write_bytes(b"nothing of ours\n")
+    capsys.readouterr()
+    assert main(["identity", action, "ana"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("the consent for ana is withdrawn" if action == "revoke" else "ana is removed")
+    assert told.err.count("\n") == 1
+    assert "the audit log lacks that" in told.err
+    assert IdentityStore().names() == ()
+
+
+def test_without_a_line_in_the_log_no_face_is_kept(
+    photo: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "home" / "audit" / "audit.jsonl").mkdir(parents=True)
+    assert main(["identity", "add", "ana", photo, "--myself"]) == 2
+    assert "audit log" in capsys.readouterr().err
+    assert IdentityStore().names() == IdentityStore().revoked() == ()
+
+
+@pytest.mark.parametrize("name", ["", "../ana", "a/b", "an\na", "𠀀" * 64])
+def test_a_name_is_looked_at_first(name: str, photo: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identity", "add", name, photo, "--myself"]) == 2
+    assert "cannot be the name of an identity" in capsys.readouterr().err

@@ -327,3 +327,41 @@ def test_who_needs_a_line_waits_until_it_is_written(log: AuditLog) -> None:
     trail.settle()
     assert [record.event for record in verify(log).records] == [AuditEvent.IDENTITY]
     trail.close()
+
+
+def test_a_line_longer_than_what_is_read_at_once_is_followed_by_others(log: AuditLog) -> None:
+    for _ in range(2):
+        log.append(AuditEvent.START, {"outputs": ["rtmp://host/app/" + "o" * 480] * 400})
+    log.append(AuditEvent.STOP)
+    verdict = verify(log)
+    assert verdict.intact
+    assert [record.n for record in verdict.records] == [0, 1, 2]
+
+
+def test_a_line_that_a_full_disk_cuts_is_taken_back(log: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.append(AuditEvent.START)
+    write = os.write
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", lambda handle, line: write(handle, line[:9]))
+        with pytest.raises(ProvenanceError, match="No space"):
+            log.append(AuditEvent.PANIC)
+    assert verify(log).intact
+    log.append(AuditEvent.STOP)
+    verdict = verify(log)
+    assert verdict.intact
+    assert [record.event for record in verdict.records] == ["start", "stop"]
+    assert not verdict.notes
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names there")
+def test_a_pipe_in_the_place_of_the_log_or_its_head_holds_nothing_up(log: AuditLog) -> None:
+    log.append(AuditEvent.START)
+    head = log.folder / HEAD_FILE
+    head.unlink()
+    os.mkfifo(head)
+    with pytest.raises(ProvenanceError, match="no regular file"):
+        verify(log)
+    log.path.unlink()
+    os.mkfifo(log.path)
+    with pytest.raises(ProvenanceError, match="no regular file"):
+        log.append(AuditEvent.STOP)

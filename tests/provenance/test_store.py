@@ -4,14 +4,19 @@ import hashlib
 import os
 import shutil
 import stat
-from datetime import UTC, date, datetime
+import sys
+import threading
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from livefusion.core.errors import IdentityError
+from livefusion.core.errors import IdentityError, ProvenanceError
 from livefusion.core.home import user_home
+from livefusion.provenance.audit import AuditLog
+from livefusion.provenance.audit_record import AuditEvent
 from livefusion.provenance.consent import ConsentRecord
+from livefusion.provenance.keys import KEY_FILE, OperatorKey
 from livefusion.provenance.store import IdentityStore
 
 pytestmark = pytest.mark.unit
@@ -169,3 +174,127 @@ def test_an_unknown_name_gets_a_hint(store: IdentityStore, name: str, text: str)
     with pytest.raises(IdentityError, match="there is no stored identity") as caught:
         store.remove(name)
     assert text in caught.value.remedy
+
+
+def damaged(path: Path, how: str) -> None:
+    """Put something else in the place of a file."""
+    path.unlink()
+    if how == "a folder":
+        path.mkdir()
+    elif how == "a pipe":
+        os.mkfifo(path)
+    elif how == "a device without an end":
+        path.symlink_to("/dev/zero")
+    elif how == "a link to nowhere":
+        path.symlink_to(path.with_name("nowhere"))
+    elif how == "a link to itself":
+        path.symlink_to(path)
+    elif how == "too much":
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices have no names there")
+@pytest.mark.parametrize("what", ["key", "consent", "face"])
+@pytest.mark.parametrize(
+    "how",
+    ["a folder", "a pipe", "a device without an end", "a link to nowhere", "a link to itself", "too much"],
+)
+def test_what_is_no_file_of_ours_is_refused_at_once(tmp_path: Path, what: str, how: str) -> None:
+    store = IdentityStore(tmp_path / "identities", tmp_path / "keys")
+    record = store.keep("ana", ConsentRecord.record("ana", "Ana", "talk", []), b"face")
+    where = {
+        "key": tmp_path / "keys" / KEY_FILE,
+        "consent": store.consent_file("ana"),
+        "face": store.consent_file("ana").with_name(f"{record.face}.npz"),
+    }
+    damaged(where[what], how)
+    with pytest.raises((IdentityError, ProvenanceError)):
+        store.face("ana", store.consent("ana", date.today()))
+    store.remove("ana")
+    assert store.names() == ()
+
+
+@pytest.mark.parametrize("name", ["𠀀" * 64, "a" * 65])
+def test_a_name_fits_into_every_file_system(tmp_path: Path, name: str) -> None:
+    with pytest.raises(IdentityError, match="cannot be the name"):
+        IdentityStore(tmp_path).require_free(name)
+
+
+@pytest.mark.parametrize("name", ["ANA", "Ana", "ａｎａ"])
+def test_a_name_that_people_take_for_another_is_taken(tmp_path: Path, name: str) -> None:
+    store = IdentityStore(tmp_path / "identities", tmp_path / "keys")
+    store.keep("ana", ConsentRecord.record("ana", "Ana", "talk", []), b"face")
+    with pytest.raises(IdentityError, match="already an identity ana"):
+        store.keep(name, ConsentRecord.record("ana", "Ana", "talk", []), b"another")
+
+
+def test_a_withdrawn_record_outlives_an_attempt_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = IdentityStore(tmp_path / "identities", tmp_path / "keys")
+    record = ConsentRecord.record("ana", "Ana", "talk", [])
+    store.keep("ana", record, b"face")
+    store.revoke("ana")
+
+    def full(*_: object) -> None:
+        raise IdentityError("cannot write (No space left on device)")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ConsentRecord, "save", full)
+        with pytest.raises(IdentityError, match="No space"):
+            store.keep("ana", record, b"face")
+    assert store.record("ana").revoked_at is not None
+    assert store.revoked() == ("ana",)
+
+
+def test_of_many_that_keep_one_name_at_once_one_does(tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path / "identities", tmp_path / "keys")
+    OperatorKey.load(tmp_path / "keys")
+    record, kept, refused = ConsentRecord.record("ana", "Ana", "talk", []), list[str](), list[str]()
+
+    def keep(number: int) -> None:
+        try:
+            kept.append(str(store.keep("ana", record, b"%d" % number).face))
+        except IdentityError as error:
+            refused.append(error.problem)
+
+    threads = [threading.Thread(target=keep, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert len(kept) == 1
+    assert refused == ["there is already an identity ana"] * 7
+    assert store.face("ana", store.consent("ana", date.today()))
+    assert len(list((store.root / "ana").glob("*.npz"))) == 1
+
+
+def test_a_folder_that_is_linked_to_is_left_alone(tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path / "identities", tmp_path / "keys")
+    store.keep("ana", ConsentRecord.record("ana", "Ana", "talk", []), b"face")
+    elsewhere = tmp_path / "elsewhere"
+    (store.root / "ana").rename(elsewhere)
+    (store.root / "ana").symlink_to(elsewhere)
+    store.remove("ana")
+    assert store.names() == ()
+    assert len(list(elsewhere.iterdir())) == 2
+
+
+def test_a_clock_that_was_set_back_brings_no_consent_back(tmp_path: Path) -> None:
+    store = IdentityStore(tmp_path / "identities")
+    tomorrow, yesterday = (date.today() + timedelta(days=days) for days in (1, -1))
+    record = ConsentRecord.record("ana", "Ana", "talk", [], until=tomorrow)
+    signed = store.keep("ana", record, b"face")
+    with pytest.raises(IdentityError, match="the clock says"):
+        store.consent("ana", date.today() - timedelta(days=3))
+    AuditLog().append(AuditEvent.ALIVE)
+    earlier = datetime.now(UTC) - timedelta(days=9)
+    ended = signed.model_copy(update={"until": yesterday, "recorded_at": earlier})
+    ended.save(store.consent_file("ana"), OperatorKey.load())
+    with pytest.raises(IdentityError, match="ran out"):
+        store.consent("ana", date.today())
+    with pytest.raises(IdentityError, match="audit log has a line of"):
+        store.consent("ana", yesterday)
+    ended.model_copy(update={"until": None}).save(store.consent_file("ana"), OperatorKey.load())
+    assert store.consent("ana", yesterday).until is None
