@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
+from itertools import chain
 from time import monotonic
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from livefusion.core.errors import InputError
 from livefusion.media.network.address import StreamAddress
 from livefusion.media.network.trouble import explain, require_host
 from livefusion.media.network.trust import ask_why, ffmpeg_options
+from livefusion.media.network.whole_units import is_key, is_one_picture, is_whole_sound
 
 OPEN_SECONDS: Final = 10.0
 """Longest wait for a server and for the first key frame."""
@@ -33,6 +35,9 @@ _LATENCY = {"probesize": "32768", "analyzeduration": "500000"}
 # A server may send seconds of sound before the next key frame: too short an analysis ends without a picture.
 # A longer one ends as soon as both are there, but in full where there is no sound.
 _PATIENT = {"probesize": "2000000", "analyzeduration": "10000000"}
+_UNPARSED = {"fflags": "noparse"}
+_JUDGED = 4
+"""Pictures after which it is known how a sender packs them."""
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "rtsp": {"rtsp_transport": "tcp", "max_delay": "100000"},
     "rtsps": {"rtsp_transport": "tcp", "max_delay": "100000"},
@@ -45,25 +50,64 @@ _FORMATS = {"rtmp": "flv", "rtmps": "flv", "udp": "mpegts"}
 class Connection:
     """The packets of a stream's video and, if it has one, of its sound.
 
-    The decoder of the video stream keeps no picture back: slice threads, and ``low_delay`` unless pictures
+    Pictures of a transport stream are given as soon as they are there if its packets are whole. The decoder
+    of the video stream keeps no picture back: slice threads, and ``low_delay`` unless pictures
     are reordered.
     """
 
     def __init__(self, address: StreamAddress, url: str) -> None:
         self._address = address
-        self._container = _open(address, url, {})
-        if not self._videos and not address.listens:
-            self._container.close()
-            self._container = _open(address, url, _PATIENT)
-        if not self._videos:
-            self._container.close()
+        self.video: Any = None
+        self.audio: Any = None
+        self._first: list[Any] = []
+        self._is_whole = False
+        self._container: Any = None
+        try:
+            self._connect(url)
+        except BaseException:  # also Ctrl-C: nothing half open may stay
+            self.close()
+            raise
+
+    def _connect(self, url: str) -> None:
+        address = self._address
+        if url.startswith("udp:"):
+            self._begin(url, _UNPARSED)
+            self._is_whole = self._find_whole()
+        if not self._is_whole:
+            self._first = []
+            self._begin(url, {})
+            if self.video is None and not address.listens:
+                self._begin(url, _PATIENT)
+        if self.video is None:
             raise InputError(f"what comes from {address.scheme}://{address.place} has no picture", "send one")
-        self.video: Any = self._videos[0]
-        self.audio: Any = next((one for one in self._container.streams.audio if one.codec_context), None)
+        _tune(self.video.codec_context)
+
+    def _begin(self, url: str, more: Mapping[str, str]) -> None:
+        """Open the stream, anew if it is open."""
+        self.close()
+        self._container = _open(self._address, url, more)
+        self.video = next(iter(self._videos), None)
+        self.audio = next((one for one in self._container.streams.audio if one.codec_context), None)
         for stream in self._container.streams:
             if stream not in (self.video, self.audio):
                 stream.discard = Discard.all
-        self._tune(self.video.codec_context)
+
+    def _find_whole(self) -> bool:
+        """Whether packets need no parsing, by those that were analysed; they are kept."""
+        if self.video is None or self.video.codec_context.name != "h264":
+            return False
+        if self.audio is not None and self.audio.codec_context.name != "aac":
+            return False
+        pictures = 0
+        for packet in self._read():
+            self._first.append(packet)
+            is_picture = packet.stream is self.video
+            if not (is_one_picture(packet) if is_picture else is_whole_sound(packet)):
+                return False
+            pictures += is_picture
+            if pictures == _JUDGED:
+                break
+        return True
 
     @property
     def _videos(self) -> list[Any]:
@@ -77,6 +121,13 @@ class Connection:
 
     def packets(self) -> Iterator[Any]:
         """The packets as they come. ``InputError`` if they end or nothing comes for too long."""
+        first, self._first = self._first, []
+        for packet in chain(first, self._read()):
+            if self._is_whole and packet.stream is self.video:
+                packet.is_keyframe = is_key(packet)
+            yield packet
+
+    def _read(self) -> Iterator[Any]:
         place = f"{self._address.scheme}://{self._address.place}"
         began = monotonic()
         wanted = [one for one in (self.video, self.audio) if one is not None]
@@ -94,14 +145,16 @@ class Connection:
 
     def close(self) -> None:
         """Hang up."""
-        with suppress(FFmpegError):
-            self._container.close()
+        if self._container is not None:
+            with suppress(FFmpegError):
+                self._container.close()
 
-    def _tune(self, context: Any) -> None:
-        context.thread_type = "SLICE"
-        context.thread_count = _THREADS
-        if not context.has_b_frames:
-            context.flags |= Flags.low_delay
+
+def _tune(context: Any) -> None:
+    context.thread_type = "SLICE"
+    context.thread_count = _THREADS
+    if not context.has_b_frames:
+        context.flags |= Flags.low_delay
 
 
 def _open(address: StreamAddress, url: str, more: Mapping[str, str]) -> Any:

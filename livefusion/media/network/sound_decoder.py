@@ -20,6 +20,7 @@ class SoundDecoder:
         self._ring = ring
         self._clock = clock
         self._resampler = _make_resampler()
+        self._end: int | None = None
 
     def feed(self, packet: Any) -> None:
         """Decode a packet into the ring; sound before the first picture has no place there."""
@@ -34,14 +35,18 @@ class SoundDecoder:
             self._resampler = _make_resampler()
 
     def _place(self, frame: Any) -> None:
-        if frame.pts is None:
+        if frame.pts is not None:
+            media_ns = self._clock.sound(ticks_to_ns(frame.pts, frame.time_base))
+            position = round(media_ns * RATE / NANOSECONDS)
+        elif self._end is not None:  # the second of several in a packet
+            position = self._end
+        else:
             return
-        media_ns = self._clock.sound(ticks_to_ns(frame.pts, frame.time_base))
-        position = round(media_ns * RATE / NANOSECONDS)
         for part in self._resampler.resample(frame):
             samples = part.to_ndarray()
             self._ring.write(position, samples)
             position += samples.shape[1]
+        self._end = position
 
 
 def _make_resampler() -> Any:

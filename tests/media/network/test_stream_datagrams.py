@@ -1,0 +1,102 @@
+"""Transport streams as senders pack them, by UDP."""
+
+import io
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import av
+import pytest
+from stream_tools import free_port
+
+from livefusion.core.errors import InputError
+from livefusion.core.geometry import Size
+from livefusion.media.network.address import parse_stream
+from livefusion.media.network.connection import Connection
+from livefusion.testing.media import pattern_picture
+
+pytestmark = pytest.mark.net
+
+_SIZE, _FPS, _SECONDS = Size(160, 96), 30, 6
+
+
+def _transport_stream(codec: str, slices: int, *, pairs: bool) -> bytes:
+    """A second has a key frame; ``pairs`` puts two pictures into each packet."""
+    file = io.BytesIO()
+    with av.open(file, "w", format="mpegts", options={"omit_video_pes_length": "0"}) as container:
+        stream: Any = container.add_stream(codec, rate=_FPS)
+        stream.width, stream.height, stream.pix_fmt = _SIZE.width, _SIZE.height, "yuv420p"
+        if codec == "libx264":
+            stream.options = {"tune": "zerolatency", "x264-params": f"slices={slices}:keyint={_FPS}"}
+        packets: list[Any] = []
+        for index in range(_FPS * _SECONDS):
+            picture = pattern_picture(_SIZE, index)
+            picture.pts, picture.time_base = index, Fraction(1, _FPS)
+            packets += stream.encode(picture)
+        packets += stream.encode(None)
+        if pairs:
+            packets = [_joined(packets[at : at + 2], stream) for at in range(0, len(packets), 2)]
+        container.mux(packets)
+    return file.getvalue()
+
+
+def _joined(packets: list[Any], stream: Any) -> Any:
+    """Two pictures in one packet, which is for the time of the first."""
+    part = av.Packet(b"".join(bytes(one) for one in packets))
+    part.stream, part.time_base = stream, packets[0].time_base
+    part.pts = part.dts = packets[0].pts
+    part.is_keyframe = packets[0].is_keyframe
+    return part
+
+
+@contextmanager
+def _sending(data: bytes, port: int) -> Iterator[None]:
+    """Again and again, in about real time: seven packets of 188 bytes in a datagram."""
+    done = threading.Event()
+
+    def send() -> None:
+        pieces = [data[at : at + 1316] for at in range(0, len(data), 1316)]
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            for piece in pieces:
+                out.sendto(piece, ("127.0.0.1", port))
+                if done.wait(timeout=_SECONDS / len(pieces)):
+                    return
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("codec", "slices", "pairs", "whole"),
+    [
+        ("libx264", 1, False, True),
+        ("libx264", 2, False, True),
+        ("libx264", 2, True, False),
+        ("mpeg2video", 1, False, False),
+    ],
+)
+def test_each_packet_is_a_picture(codec: str, slices: int, pairs: bool, whole: bool) -> None:
+    port = free_port(socket.SOCK_DGRAM)
+    with _sending(_transport_stream(codec, slices, pairs=pairs), port):
+        connection = Connection(
+            parse_stream(f"udp://127.0.0.1:{port}", InputError), f"udp://127.0.0.1:{port}"
+        )
+        packets = []
+        for packet in connection.packets():
+            packets.append(packet)
+            if sum(one.is_keyframe for one in packets) == 2:
+                break
+        started = next(index for index, one in enumerate(packets) if one.is_keyframe)
+        pictures = [picture for one in packets[started:] for picture in one.decode()]
+        connection.close()
+    assert connection._is_whole is whole
+    assert all((one.width, one.height) == (_SIZE.width, _SIZE.height) for one in pictures)
+    assert len(pictures) >= len(packets) - started - 1 > 5
