@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite.ir import Constant
-from numba import types
+from llvmlite.ir import Constant  # type: ignore[import-untyped]
+from numba import njit, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+_ALPHA = np.uint32(0xFF000000)
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -42,3 +44,14 @@ else:
         if not isinstance(row, types.Array) or row.ndim != 1:
             return None
         return types.Array(row.dtype, 1, "C", readonly=not row.mutable)(row), _unowned
+
+
+@njit(cache=True, nogil=True)
+def span(upper: npt.NDArray[np.uint32], lower: npt.NDArray[np.uint32]) -> tuple[int, int]:
+    """The even columns between which two rows of a patch have alpha."""
+    first, last = 0, upper.shape[0]
+    while first < last and not (upper[first] | lower[first]) & _ALPHA:
+        first += 1
+    while last > first and not (upper[last - 1] | lower[last - 1]) & _ALPHA:
+        last -= 1
+    return first - first % 2, last + last % 2

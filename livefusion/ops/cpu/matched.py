@@ -10,7 +10,7 @@ import numpy.typing as npt
 from numba import njit
 
 from livefusion.ops.cpu.colour import matching
-from livefusion.ops.cpu.dense import dense
+from livefusion.ops.cpu.dense import dense, span
 from livefusion.ops.cpu.grain import chroma_row, columns_from, hash_rows, luma_row
 from livefusion.ops.cpu.signature import READ_1D, READ_FLOATS_2D, READ_FLOATS_3D, WRITE_2D
 from livefusion.ops.reference.colour import CELL
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int32]
 
 _HALF_CELL = CELL // 2
-_ALPHA, _8, _16, _24 = np.uint32(0xFF000000), np.uint32(8), np.uint32(16), np.uint32(24)
+_8, _16, _24 = np.uint32(8), np.uint32(16), np.uint32(24)
 _LEVEL = np.uint32(255)
 
 
@@ -56,17 +56,6 @@ def _between(row: int, cells: int) -> tuple[int, int, np.float32]:
     place = min(max((row - (CELL - 1) / 2) / CELL, 0.0), cells - 1.0)
     upper = int(place)
     return upper, min(upper + 1, cells - 1), np.float32(place - upper)
-
-
-@njit(cache=True, nogil=True)
-def _span(upper: Words, lower: Words) -> tuple[int, int]:
-    """The even columns between which two rows of a patch have alpha."""
-    first, last = 0, upper.shape[0]
-    while first < last and not (upper[first] | lower[first]) & _ALPHA:
-        first += 1
-    while last > first and not (upper[last - 1] | lower[last - 1]) & _ALPHA:
-        last -= 1
-    return first - first % 2, last + last % 2
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +175,7 @@ def blend_rows(  # noqa: PLR0917 numba takes no keyword-only arguments
     alpha, colours = np.empty((2, width), np.int32), np.empty((2, width), np.int32)
     for row in range(top, bottom, 2):
         upper, lower = dense(patch[row])[left:right], dense(patch[row + 1])[left:right]
-        start, stop = _span(upper, lower)
+        start, stop = span(upper, lower)
         if start >= stop:
             continue
         noisy = white + coarse + colour > 0
