@@ -73,6 +73,7 @@ def parser() -> CommandParser:
     made.add_argument("--seed", type=int, default=0, help="seed of clips and faults (0)")
     made.add_argument("--engine", default="", metavar="MODEL", help="swap network for the scenario engine")
     made.add_argument("--family", default="", help="its family, where its file fits several")
+    made.add_argument("--whole", action="store_true", help="families: also through the whole graph")
     made.add_argument("--keep", type=Path, metavar="DIR", help="keep clips, outputs and contact sheets here")
     made.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON, - for stdout")
     return made
@@ -98,6 +99,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             keep=bool(arguments.keep),
             engine=arguments.engine,
             family=arguments.family,
+            whole=arguments.whole,
         )
         for name in names:
             figures += import_module(f"livefusion.cli.bench.{name}").measure(options)

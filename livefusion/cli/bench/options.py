@@ -11,7 +11,8 @@ class BenchOptions:
 
     ``folder`` takes clips and recordings; ``note`` tells the user what is being measured now. ``keep`` asks
     for contact sheets and outputs to be left in the folder. ``engine`` is the swap network that scenarios of
-    engines measure, of a ``family`` if its file does not tell.
+    engines measure, of a ``family`` if its file does not tell. ``whole`` has families measured
+    through the whole graph, too.
     """
 
     seconds: float
@@ -22,3 +23,4 @@ class BenchOptions:
     keep: bool = False
     engine: str = ""
     family: str = ""
+    whole: bool = False

@@ -11,6 +11,7 @@ pytest.importorskip("onnx")
 from livefusion.core.face import Identity
 from livefusion.devices.cpu import CpuDevice
 from livefusion.inference.contract import Family, read_contract
+from livefusion.media.sources.performer_options import PerformerOptions
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.swap.neural import source
 from livefusion.swap.neural.engine import NeuralEngine
@@ -24,6 +25,7 @@ from livefusion.testing.reel import Reel
 from livefusion.testing.standins.check import BARE, StandinFolder, measure, performer
 from livefusion.testing.standins.oracle import shrunk_crop, told
 from livefusion.testing.standins.truth import TRUTHS, Truth, truth
+from livefusion.testing.standins.whole import measure_whole
 
 pytestmark = pytest.mark.unit
 
@@ -83,6 +85,11 @@ WRONG: list[tuple[str, str, Change]] = [
     ("inswapper_128", "channels", SWAPPED),
     ("inswapper_128", "matrix left out", LATENT_LEFT_OUT),
     ("inswapper_128", "latent not of unit length", not_normalised),
+    ("instyleswapper_256", "template v1", changed(template="arcface_112_v1")),
+    ("instyleswapper_256", "matrix left out", LATENT_LEFT_OUT),
+    ("cscs_256", "template 128", changed(template="arcface_128")),
+    ("cscs_256", "plain output", changed(gain=1.0, offset=0.0)),
+    ("cscs_256", "channels", SWAPPED),
     ("hyperswap_256", "template v1", changed(template="arcface_112_v1")),
     ("hyperswap_256", "plain input", changed(mean=(0.0,) * 3, deviation=(1.0,) * 3)),
     ("hyperswap_256", "plain output", changed(gain=1.0, offset=0.0)),
@@ -119,6 +126,8 @@ WRONG_ROUTES = [
     ("simswap_256", Route("arcface")),
     ("ghost_256", Route("arcface")),
     ("hififace_256", Route("arcface")),
+    ("cscs_256", Route("cscs_arcface")),
+    ("cscs_256", Route("cscs_adapter")),
 ]
 
 
@@ -229,6 +238,16 @@ def test_weight_is_told(folder: StandinFolder, noor: Identity, reel: Reel) -> No
     one, wearing = truth("inswapper_128"), BARE.model_copy(update={"identity_weight": 1.0})
     right = measure(one, folder, noor, reel, wearing=wearing)
     assert measure(one, folder, noor, reel, wearing=wearing, reckoned_weight=0.0) > 1.5 * right
+
+
+@pytest.mark.parametrize("name", ["inswapper_128_half", "ghost_256", "uniface_256", "dfm_224"])
+def test_known_function_comes_back_through_the_whole_graph(
+    name: str, folder: StandinFolder, noor: Identity
+) -> None:
+    whole = measure_whole(truth(name), folder, noor, PerformerOptions(face=230, seed=3, turn=8, seconds=0.2))
+    assert whole.seen <= MOST
+    assert whole.true <= MOST + whole.allowed
+    assert 0.05 < whole.allowed < 2, "the landmarks are found, and are not the truth itself"
 
 
 def with_recipe(one: Truth, folder: StandinFolder, change: Change) -> Callable[[NeuralEngine], None]:
