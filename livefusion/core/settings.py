@@ -217,10 +217,11 @@ class Settings(Snapshot):
     """How to swap: auto or mesh (built in), or a network of yours: a file (.onnx, .dfm) or the name of one
     that was added (livefusion models add)."""
     family: str = ""
-    """Family of the engine's network, where its file fits several: hyperswap, simswap, ghost or hififace."""
+    """Family of the engine's network, where its file fits several: hyperswap, simswap, ghost, hififace or
+    cscs."""
     enhance: str = ""
     """A network of yours that restores the new face (GFPGAN, GPEN, RestoreFormer or CodeFormer): a file or a
-    name. It is the first to be left out when frames come late; live, one that is too slow here is not used."""
+    name. It is the first to be left out when frames come late; live, one that is too slow is not used."""
     occluder: str = ""
     """A network of yours that sees what is in front of faces (XSeg, an occluder, BiSeNet): a file or a name.
     What it or the built-in one sees there stays in front."""

@@ -15,6 +15,7 @@ from livefusion.inference.registry import TensorSpec
 LATENT: Final = 512
 """Numbers of an embedding."""
 _RECOGNISER_SIDE: Final = 112
+_RECOGNISERS: Final = ("arcface", "simswap_arcface", "ghost_arcface", "cscs_arcface", "cscs_adapter")
 
 
 class Role(StrEnum):
@@ -117,10 +118,7 @@ def _by_outputs(image: TensorSpec, outputs: tuple[TensorSpec, ...]) -> Kind | No
     """Networks that take a single picture and nothing else, told apart by what they give."""
     for role, family, fits in _BY_OUTPUTS:
         if fits(image, outputs):
-            families = (
-                ("arcface", "simswap_arcface", "ghost_arcface") if role is Role.RECOGNISER else (family,)
-            )
-            return Kind(role, families)
+            return Kind(role, _RECOGNISERS if role is Role.RECOGNISER else (family,))
     return None
 
 

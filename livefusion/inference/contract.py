@@ -21,12 +21,14 @@ class Family(StrEnum):
     """Kinds of swap networks: they differ in crop, colour, normalisation, identity and outputs."""
 
     INSWAPPER = "inswapper"
+    INSTYLESWAPPER = "instyleswapper"
     HYPERSWAP = "hyperswap"
     SIMSWAP = "simswap"
     GHOST = "ghost"
     HIFIFACE = "hififace"
     UNIFACE = "uniface"
     BLENDSWAP = "blendswap"
+    CSCS = "cscs"
     DFM = "dfm"
 
 
@@ -84,7 +86,10 @@ def read_contract(path: Path, family: Family | None = None) -> SwapContract:
     return _plain(chosen, images[0], latent, graph, kind=IdentityKind.EMBEDDING, emap=emap)
 
 
-_KNOWN = "known are inswapper, hyperswap, simswap, ghost, hififace, uniface, blendswap and DFM"
+_KNOWN = (
+    "known are inswapper, instyleswapper, hyperswap, simswap, ghost, hififace, uniface, blendswap, cscs "
+    "and DFM"
+)
 
 
 def read_emap(path: Path, graph: OnnxGraph) -> npt.NDArray[np.float32] | None:

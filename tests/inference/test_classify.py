@@ -16,7 +16,7 @@ from livefusion.testing.onnx_files import EMAP, LATENT, Typed, detector, graph_f
 pytestmark = pytest.mark.unit
 
 SWAP = ("ghost", "simswap", "hififace", "hyperswap", "cscs")
-RECOGNISERS = ("arcface", "simswap_arcface", "ghost_arcface")
+RECOGNISERS = ("arcface", "simswap_arcface", "ghost_arcface", "cscs_arcface", "cscs_adapter")
 NETWORKS: list[tuple[str, str, tuple[str, ...], dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     # what, role, families, inputs, outputs, weights
     ("inswapper", "swap", ("inswapper",), {"target": picture(128), "source": LATENT},

@@ -6,6 +6,7 @@ from typing import Final
 from livefusion.inference.contract import Family, SwapContract
 from livefusion.swap.neural import (
     blendswap,
+    cscs,
     dfm,
     ghost,
     hififace,
@@ -18,12 +19,14 @@ from livefusion.swap.neural.recipe import Recipe
 
 _RECIPES: Final[dict[Family, Callable[[SwapContract], Recipe]]] = {
     Family.INSWAPPER: inswapper.recipe,
+    Family.INSTYLESWAPPER: inswapper.recipe,
     Family.HYPERSWAP: hyperswap.recipe,
     Family.SIMSWAP: simswap.recipe,
     Family.GHOST: ghost.recipe,
     Family.HIFIFACE: hififace.recipe,
     Family.UNIFACE: uniface.recipe,
     Family.BLENDSWAP: blendswap.recipe,
+    Family.CSCS: cscs.recipe,
     Family.DFM: dfm.recipe,
 }
 

@@ -1,4 +1,4 @@
-"""InsightFace's inswapper: identity by a matrix that lies in its own file."""
+"""InsightFace's inswapper, and InStyleSwapper A, B and C: identity by a matrix in their own file."""
 
 from livefusion.core.errors import ModelError
 from livefusion.inference.contract import SwapContract
@@ -9,7 +9,7 @@ def recipe(contract: SwapContract) -> Recipe:
     """How it is fed. ``ModelError`` if its matrix is missing."""
     emap = contract.emap
     if emap is None:
-        raise ModelError("the inswapper file has lost its matrix emap", "get the original file")
+        raise ModelError(f"the {contract.family} file has lost its matrix emap", "get the original file")
 
     def latent(embedding: Floats) -> Floats:
         # Unit length before and after, as the reference implementation has it: without the second, the

@@ -22,11 +22,18 @@ ONE = (1.0, 1.0, 1.0)
 class Route:
     """Networks between a source's picture and a swap network: a recogniser, and what converts its answer.
 
-    Names are families of the user's models; ``converter`` is empty where none is needed.
+    Names are families of the user's models; ``converter`` is empty where none is needed. ``beside`` is a
+    second recogniser of the same picture, if there is one: both embeddings are brought to length 1 and added.
     """
 
     recogniser: str
     converter: str = ""
+    beside: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that are needed, in the order in which they are named here."""
+        return tuple(name for name in (self.recogniser, self.converter, self.beside) if name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

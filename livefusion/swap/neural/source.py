@@ -38,8 +38,8 @@ _Picture = TypeVar("_Picture")
 
 RECOGNISER_SIDE = 112
 # By family; others see what ArcFace does. SimSwap's own code shows its recogniser the crop of the network,
-# made smaller.
-_TEMPLATES: dict[str, str] = {"simswap_arcface": "arcface_112_v1"}
+# made smaller, and so does that of CSCS.
+_TEMPLATES: dict[str, str] = {"simswap_arcface": "arcface_112_v1", "cscs_arcface": "ffhq_512"}
 # (mean, deviation) of RGB / 255 by family; others take what ArcFace does, (x − 127.5) / 127.5.
 _NORMALISED: dict[str, tuple[Three, Three]] = {"simswap_arcface": (IMAGENET_MEAN, IMAGENET_DEVIATION)}
 
@@ -51,6 +51,7 @@ class _Chain:
     family: str
     recogniser: Session
     converter: Session | None
+    beside: Session | None = None
 
     def embed(self, view: Portrait) -> Floats:
         """The embedding (512,) of one picture, as the last network gives it."""
@@ -71,6 +72,8 @@ class _Chain:
         embedding = _only_output(self.recogniser, image)
         if self.converter is not None:
             embedding = _only_output(self.converter, embedding[None])
+        if self.beside is not None:
+            embedding = unit(embedding) + unit(_only_output(self.beside, image))
         return embedding
 
 
@@ -149,12 +152,11 @@ def find_route(routes: Sequence[Route], model: str, find: FindModel) -> tuple[Ro
     """The first route whose networks are all here, and their files; ``ModelError`` names what is missing."""
     wanted = []
     for route in routes:
-        names = [name for name in (route.recogniser, route.converter) if name]
-        found = [find(name) for name in names]
+        found = [find(name) for name in route.names]
         files = [one for one in found if one is not None]
-        if len(files) == len(names):
+        if len(files) == len(found):
             return route, files
-        missing = (name for name, one in zip(names, found, strict=True) if one is None)
+        missing = (name for name, one in zip(route.names, found, strict=True) if one is None)
         wanted.append(" with ".join(missing))
     raise ModelError(
         f"{model} is told whose face to make by a network of the kind {either(wanted)}, and there is none",
@@ -165,8 +167,13 @@ def find_route(routes: Sequence[Route], model: str, find: FindModel) -> tuple[Ro
 def _load_chain(routes: Sequence[Route], model: str, find: FindModel) -> _Chain:
     route, files = find_route(routes, model, find)
     _log.debug("%s is told whose face it makes by %s", model, " and ".join(one.name for one in files))
-    sessions = [Session(one.entry) for one in files]
-    return _Chain(route.recogniser, sessions[0], sessions[1] if route.converter else None)
+    loaded = {name: Session(one.entry) for name, one in zip(route.names, files, strict=True)}
+    return _Chain(
+        route.recogniser,
+        loaded[route.recogniser],
+        loaded.get(route.converter),
+        loaded.get(route.beside),
+    )
 
 
 def _only_output(session: Session, values: Floats) -> Floats:

@@ -54,7 +54,8 @@ class StandinFolder:
 
     def finder(self, truth: Truth) -> Callable[[str], ModelFile | None]:
         """What ``catalog.find_of_family`` is to a user who has what a network needs, and no more."""
-        return lambda family: self.helper(family) if family in {truth.recogniser, truth.converter} else None
+        needed = {truth.recogniser, truth.converter, truth.adapter} - {""}
+        return lambda family: self.helper(family) if family in needed else None
 
     def helper(self, family: str) -> ModelFile:
         """A recogniser or a converter."""

@@ -69,7 +69,7 @@ def pooled(picture: Doubles) -> Doubles:
 
 def latent(truth: Truth, embedding: Doubles) -> Doubles:
     """What a network takes of an embedding (512,)."""
-    if truth.steps == "raw":
+    if truth.steps in {"raw", "sum"}:
         return embedding
     direction = embedding / np.linalg.norm(embedding)
     if truth.steps == "unit":

@@ -90,14 +90,18 @@ def told(truth: Truth, view: View, crop: Callable[[View, Doubles, int], Doubles]
         return None
     if truth.identity == "picture":
         return crop(view, places(truth.picture_points, truth.picture_side), truth.picture_side)
-    # SimSwap's recogniser sees what its network does; all others what InsightFace's do.
-    points = truth.points if truth.recogniser == "simswap_arcface" else "v2"
+    # SimSwap's and CSCS's recognisers see what their networks do; all others what InsightFace's do.
+    points = truth.points if truth.recogniser in {"simswap_arcface", "cscs_arcface"} else "v2"
     picture = crop(view, places(points, RECOGNISER_SIDE), RECOGNISER_SIDE)
     weights, bias = known.recogniser_weights(truth.recogniser)
     embedding = weights @ known.pooled(picture) + bias
     if truth.converter:
         weights, bias = known.converter_weights(truth.converter)
         embedding = weights @ embedding + bias
+    if truth.adapter:
+        weights, bias = known.recogniser_weights(truth.adapter)
+        other = weights @ known.pooled(picture) + bias
+        embedding = embedding / np.linalg.norm(embedding) + other / np.linalg.norm(other)
     return known.latent(truth, embedding)
 
 

@@ -49,9 +49,10 @@ class Truth:
     """One stand-in.
 
     ``identity`` says how it is told whose face to make: the ``embedding`` of a recogniser, after ``steps``, a
-    ``picture`` of a side in pixels, or nothing. ``inner`` is the type that it computes in; its tensors are
-    float32 as of all known files. ``values`` are how a crop comes in: in [0, 1], in [−1, 1], which is also
-    how the new face goes out, or normalised as for ImageNet.
+    ``picture`` of a side in pixels, or nothing; an ``adapter`` is a second recogniser, whose answer is added.
+    ``inner`` is the type that it computes in; its tensors are float32 as of all known files. ``values`` are
+    how a crop comes in: in [0, 1], in [−1, 1], which is also how the new face goes out, or normalised as for
+    ImageNet.
     """
 
     name: str
@@ -62,7 +63,8 @@ class Truth:
     identity: Literal["embedding", "picture", "none"] = "embedding"
     recogniser: str = "arcface"
     converter: str = ""
-    steps: Literal["unit", "emap", "raw"] = "unit"
+    adapter: str = ""
+    steps: Literal["unit", "emap", "raw", "sum"] = "unit"
     picture_side: int = 0
     picture_points: str = ""
     picture_signed: bool = False
@@ -93,6 +95,19 @@ def places(name: str, size: int) -> Doubles:
 TRUTHS: Final = (
     Truth("inswapper_128", "inswapper", 128, "128", steps="emap"),
     Truth("inswapper_128_half", "inswapper", 128, "128", steps="emap", inner="float16"),
+    Truth("instyleswapper_256", "instyleswapper", 256, "128", steps="emap", inner="float16"),
+    Truth(
+        "cscs_256",
+        "cscs",
+        256,
+        "ffhq",
+        "signed",
+        recogniser="cscs_arcface",
+        adapter="cscs_adapter",
+        steps="sum",
+        input_name="input_1",
+        identity_name="input_2",
+    ),
     Truth("hyperswap_256", "hyperswap", 256, "128", "signed", inner="float16", mask=True),
     Truth("simswap_256", "simswap", 256, "v1", "imagenet", converter="crossface_simswap"),
     Truth(
