@@ -7,7 +7,7 @@ import pytest
 from livefusion.core.errors import DeviceError
 from livefusion.inference import ModelRegistry, Placement, Session
 from livefusion.inference.cuda import CUDA_PROVIDER
-from livefusion.inference.placement import prove_placement
+from livefusion.inference.placement import allow_shapes, prove_placement
 from livefusion.inference.provider import CPU_PROVIDER
 
 pytestmark = pytest.mark.unit
@@ -64,3 +64,9 @@ def test_a_silent_fallback_is_an_error(fake: FakeSession) -> None:
     with pytest.raises(DeviceError, match="CUDAExecutionProvider") as caught:
         prove_placement(fake, CUDA_PROVIDER, "net")
     assert caught.value.remedy
+
+
+def test_what_a_real_session_runs_elsewhere_is_named() -> None:
+    session = Session(ModelRegistry.load()["face_blendshapes"])._session
+    with pytest.raises(DeviceError, match=r"cannot run \(.*MatMul|cannot run \(.*Gemm|cannot run \(.*Conv"):
+        allow_shapes(Placement(CUDA_PROVIDER, 1, 100), session, "net")
