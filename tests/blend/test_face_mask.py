@@ -11,6 +11,7 @@ pytest.importorskip("onnx")
 
 from livefusion.blend.face_mask import FaceMasks, mask_contract
 from livefusion.blend.occlusion import Occlusion
+from livefusion.blend.occlusion_crop import crop_of
 from livefusion.core.errors import ModelError
 from livefusion.core.face import AnalysedFrame, FaceTrack, Identity, TrackState
 from livefusion.core.frame import Frame
@@ -29,8 +30,10 @@ from livefusion.runtime.stage import StageContext
 from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.testing.clock import ScriptedClock
 from livefusion.testing.face_standins import mask_standin, yolo_face_standin
+from livefusion.testing.host_twin import compiler
 from livefusion.testing.occluder import GREEN, GreenScreen
 from livefusion.testing.reel import Reel, draw_reel
+from livefusion.testing.simdevice import SimDevice
 
 pytestmark = pytest.mark.unit
 
@@ -146,3 +149,42 @@ def test_it_is_left_out_before_the_built_in_one(tmp_path: Path, reel: Reel, noor
 def test_another_network_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="does not tell what is in front"):
         mask_contract(inspect(yolo_face_standin(tmp_path / "x.onnx")))
+
+
+@pytest.mark.parametrize("family", ["xseg", "bisenet"])
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_work_that_runs_late_sees_the_same(kind: str, family: str, tmp_path: Path, reel: Reel) -> None:
+    if kind == "cuda" and compiler() is None:
+        pytest.skip("no C++ compiler for the host twin")
+    file, shot = inspect(mask_standin(tmp_path / "any.onnx", family)), reel.at(0)
+    landmarks, size = shot.truths[0].landmarks, 128
+    to_matte = crop_of(landmarks, size)
+    found = []
+    for device in (CpuDevice(), SimDevice(7, kind=kind)):  # type: ignore[arg-type]
+        masks = FaceMasks(device, mask_contract(file), partial(Session, file.entry, device=device), 2)
+        stream = device.stream("render")
+        masks.warm_up(stream)
+        picture = FramePool(device, reel.size).acquire(stream)
+        luma, chroma = shot.luma.copy(), shot.chroma.copy()
+        x, y = (2 * round(part / 2) for part in shot.truths[0].box.centre)
+        luma[y : y + 40, x : x + 40] = RED[0]
+        chroma[y // 2 : y // 2 + 20, x // 2 : x // 2 + 20] = RED[1:]
+        device.copy(picture.luma, luma, stream)
+        device.copy(picture.chroma, chroma, stream)
+        frame = Frame(
+            0, "reel", Timestamp(0, Fraction(1, 30)), 0, reel.size, reel.color, picture.after(stream.record())
+        )
+        matte = device.empty((size, size), np.float32)
+        device.copy(matte, np.zeros((size, size), np.float32), stream)
+        masks.look(frame, [landmarks + 20, landmarks], stream)
+        masks.raise_matte(1, matte, to_matte, stream)
+        host = device.pinned((size, size), np.float32)
+        device.copy(host, matte, stream)
+        stream.synchronize()
+        found.append(host.copy())
+        if isinstance(device, SimDevice):
+            device.assert_no_races()
+    middle = to_matte(np.array([[x + 20.0, y + 20.0]]))[0].round().astype(int)
+    assert found[0][middle[1], middle[0]] == 1.0
+    assert 0.005 < (found[0] > 0.5).mean() < 0.2
+    assert (np.abs(found[0] - found[1]) < 0.02).mean() > 0.995
