@@ -36,8 +36,8 @@ _LATENCY = {"probesize": "32768", "analyzeduration": "500000"}
 # A longer one ends as soon as both are there, but in full where there is no sound.
 _PATIENT = {"probesize": "2000000", "analyzeduration": "10000000"}
 _UNPARSED = {"fflags": "noparse"}
-_JUDGED = 4
-"""Pictures after which it is known how a sender packs them."""
+_JUDGED, _MOST_JUDGED = 4, 60
+"""Pictures after which it is known how a sender packs them, and its sound, of which some may be late."""
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "rtsp": {"rtsp_transport": "tcp", "max_delay": "100000"},
     "rtsps": {"rtsp_transport": "tcp", "max_delay": "100000"},
@@ -98,14 +98,15 @@ class Connection:
             return False
         if self.audio is not None and self.audio.codec_context.name != "aac":
             return False
-        pictures = 0
+        pictures = sounds = 0
         for packet in self._read():
             self._first.append(packet)
             is_picture = packet.stream is self.video
             if not (is_one_picture(packet) if is_picture else is_whole_sound(packet)):
                 return False
             pictures += is_picture
-            if pictures == _JUDGED:
+            sounds += not is_picture
+            if pictures >= _JUDGED and (sounds or self.audio is None or pictures == _MOST_JUDGED):
                 break
         return True
 

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import av
+import numpy as np
 import pytest
 from stream_tools import free_port
 
@@ -16,6 +18,7 @@ from livefusion.core.errors import InputError
 from livefusion.core.geometry import Size
 from livefusion.media.network.address import parse_stream
 from livefusion.media.network.connection import Connection
+from livefusion.media.network.sound_decoder import SoundDecoder
 from livefusion.testing.media import pattern_picture
 
 pytestmark = pytest.mark.net
@@ -23,14 +26,23 @@ pytestmark = pytest.mark.net
 _SIZE, _FPS, _SECONDS = Size(160, 96), 30, 6
 
 
-def _transport_stream(codec: str, slices: int, *, pairs: bool) -> bytes:
+def _transport_stream(codec: str, slices: int, *, pairs: bool, sound: bool = False) -> bytes:
     """A second has a key frame; ``pairs`` puts two pictures into each packet."""
     file = io.BytesIO()
-    with av.open(file, "w", format="mpegts", options={"omit_video_pes_length": "0"}) as container:
+    with av.open(
+        file, "w", format="mpegts", options={"omit_video_pes_length": "0", "max_delay": "500000"}
+    ) as container:
         stream: Any = container.add_stream(codec, rate=_FPS)
         stream.width, stream.height, stream.pix_fmt = _SIZE.width, _SIZE.height, "yuv420p"
         if codec == "libx264":
             stream.options = {"tune": "zerolatency", "x264-params": f"slices={slices}:keyint={_FPS}"}
+        spoken: list[Any] = []
+        tone: Any = container.add_stream("aac", rate=48_000, layout="stereo") if sound else None
+        for start in range(0, 48_000 * _SECONDS if sound else 0, 1024):
+            samples = np.sin(np.arange(start, start + 1024) / 20).astype(np.float32)
+            frame = av.AudioFrame.from_ndarray(np.stack([samples, samples]), "fltp", "stereo")
+            frame.sample_rate, frame.pts, frame.time_base = 48_000, start, Fraction(1, 48_000)
+            spoken += tone.encode(frame)
         packets: list[Any] = []
         for index in range(_FPS * _SECONDS):
             picture = pattern_picture(_SIZE, index)
@@ -39,7 +51,7 @@ def _transport_stream(codec: str, slices: int, *, pairs: bool) -> bytes:
         packets += stream.encode(None)
         if pairs:
             packets = [_joined(packets[at : at + 2], stream) for at in range(0, len(packets), 2)]
-        container.mux(packets)
+        container.mux(sorted([*packets, *spoken], key=lambda one: one.dts * one.time_base))
     return file.getvalue()
 
 
@@ -100,3 +112,42 @@ def test_each_packet_is_a_picture(codec: str, slices: int, pairs: bool, whole: b
     assert connection._is_whole is whole
     assert all((one.width, one.height) == (_SIZE.width, _SIZE.height) for one in pictures)
     assert len(pictures) >= len(packets) - started - 1 > 5
+
+
+class _Ring:
+    """Notes where sound was put, and how much of it."""
+
+    def __init__(self) -> None:
+        self.writes: list[tuple[int, int]] = []
+
+    def write(self, position: int, samples: Any) -> None:
+        self.writes.append((position, samples.shape[1]))
+
+
+class _Clock:
+    running = True
+
+    def sound(self, stream_ns: int) -> int:
+        return stream_ns
+
+
+def test_several_pieces_of_sound_in_a_packet_follow_each_other() -> None:
+    ring: Any = _Ring()
+    clock: Any = _Clock()
+    decoder = SoundDecoder(ring, clock)
+    port = free_port(socket.SOCK_DGRAM)
+    with _sending(_transport_stream("libx264", 1, pairs=False, sound=True), port):
+        connection = Connection(
+            parse_stream(f"udp://127.0.0.1:{port}", InputError), f"udp://127.0.0.1:{port}"
+        )
+        fed = 0
+        for packet in connection.packets():
+            if packet.stream is connection.audio:
+                decoder.feed(packet)
+                fed += 1
+            if fed == 4:
+                break
+        connection.close()
+    assert connection._is_whole
+    assert len(ring.writes) > 2 * fed
+    assert all(abs(after[0] - sum(before)) <= 1 for before, after in pairwise(ring.writes))
