@@ -65,6 +65,8 @@ def vet(path: Path) -> OnnxGraph:
 def _vet_outside(path: Path) -> None:
     try:
         size = path.stat().st_size
+        if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would be waited for
+            raise ModelError(f"{path} is no file", "give an .onnx file")
         if path.is_dir():
             raise ModelError(f"{path} is a folder", "give the .onnx file in it")
         with path.open("rb") as file:

@@ -129,7 +129,8 @@ class Pipeline:
         self._format = source.probe()
         face = smoothed(identity.result(), settings.swap.smoothness)
         mark = self._parts.mark()
-        self.plans.begin(RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark))
+        plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark)
+        self.plans.begin(plan, at_once=live)
         self._conduct.begin(self._recovery.device.name, ends.outputs if ends else ())
         self._conduct.use(face, self.plans.allow, partial(self.plans.allow, face))
         policy = LATEST if live else WAIT

@@ -21,7 +21,9 @@ class PlanHolder:
     """Holds the plan that the render stage reads once a frame; each change puts another one in its place.
 
     What withholds pictures also engages the panic switch, so that the slate is out within a frame while a
-    stage hangs: outputs would go on repeating the last picture. Thread-safe.
+    stage hangs: outputs would go on repeating the last picture. A run that waits for its stages repeats
+    none, and what is withheld by the panic switch is lost to its file: there every picture becomes a slate
+    in the render stage alone. Thread-safe.
     """
 
     def __init__(self, panic: PanicSwitch, slates: SlateShelf) -> None:
@@ -29,6 +31,7 @@ class PlanHolder:
         self._slates = slates
         self._lock = threading.Lock()
         self._plan: RenderPlan | None = None
+        self._at_once = True
 
     @property
     def known(self) -> RenderPlan | None:
@@ -41,9 +44,10 @@ class PlanHolder:
             raise GraphError("there is no plan before the start")
         return self._plan
 
-    def begin(self, plan: RenderPlan) -> None:
-        """Have a plan."""
+    def begin(self, plan: RenderPlan, *, at_once: bool = True) -> None:
+        """Have a plan; ``at_once`` says that the outputs show the slate themselves."""
         with self._lock:
+            self._at_once = at_once
             self._put(plan)
 
     def switch(self, identity: Identity, swap: SwapSettings, permit: Permit) -> None:
@@ -67,7 +71,7 @@ class PlanHolder:
         self._plan = plan
         reason = plan.permit.refusal or plan.gate
         self._slates.text = reason or SLATE_TEXT
-        if reason:
+        if reason and self._at_once:
             self._panic.engage(WITHHELD)
         elif self._panic.engaged(WITHHELD):
             self._panic.lift(WITHHELD)

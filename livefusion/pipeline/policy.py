@@ -38,7 +38,8 @@ Changed = Callable[[Identity, Permit], None]
 
 def require_reason(settings: Settings) -> None:
     """``SettingsError`` if the badge is taken off and nobody says why."""
-    if not settings.safety.badge and not settings.safety.badge_off_reason.strip():
+    reason = settings.safety.badge_off_reason
+    if not settings.safety.badge and not any(letter.isalnum() for letter in reason):
         raise SettingsError(
             "without the badge nobody sees that the picture was altered",
             'say why it is off: --badge-off-reason "TEXT"; that goes to the audit log',

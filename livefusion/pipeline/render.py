@@ -122,12 +122,13 @@ class RenderStage:
 
     def process(self, item: AnalysedFrame) -> RenderedFrame | Drop:
         """Swap or cover every known face; cover the picture where faces may be that nobody knows."""
-        plan, frame = self._current_plan(), item.frame
+        frame = item.frame
         if self._ladder is not None:
             self._ladder.judge(frame.captured_ns)
         self._stream.wait(frame.buffer.ready)
         if self._look_at is not None:
-            self._look_at(frame, self._device)
+            self._look_at(frame, self._device)  # before the plan is read, which may say that it is withheld
+        plan = self._current_plan()
         if withheld := plan.withheld(self._clock.now_ns()):
             return self._withhold(frame, plan, withheld)
         seen = [track for track in item.tracks if track.state is TrackState.SEEN] if item.trusted else []

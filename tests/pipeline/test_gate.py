@@ -210,6 +210,27 @@ def test_a_run_shows_the_slate_and_tells_it(tmp_path: Path) -> None:
     assert report["gate"]["failures"] == 0
 
 
+@pytest.mark.media
+@pytest.mark.parametrize("seconds", [0.1, 1.0])
+def test_a_file_keeps_its_length_while_pictures_are_withheld(tmp_path: Path, seconds: float) -> None:
+    """Every picture is a hit, from the very first on: each becomes a slate, and none is lost."""
+    model = write_red_finder(tmp_path / "red.onnx")
+    gate = GateSettings(gate_model=model, gate_threshold=-1.0, gate_seconds=seconds)
+    output = str(tmp_path / "out.mp4")
+    settings = Settings(
+        input="performer:", output=(output,), size="320x240", fps=10, duration=1, pace="fast", gate=gate
+    )
+    pipeline = Pipeline(settings, parts=Parts(mark=no_mark))
+    try:
+        pipeline.start()
+        pipeline.wait()
+    finally:
+        pipeline.stop()
+    frames = pipeline.report()["frames"]
+    assert (frames["captured"], frames["delivered"], frames["safe"], frames["raw"]) == (10, 10, 10, 0)
+    assert pipeline.report()["gate"]["looks"] == round(1 / seconds)
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     end, pause = time.monotonic() + 60, threading.Event()
     while not condition():

@@ -271,7 +271,7 @@ def test_what_matters_is_written_down(tmp_path: Path, identity: Identity) -> Non
     assert told[AuditEvent.STOP] == {"delivered": 9, "swapped": 8, "safe": 1, "raw": 0}
 
 
-@pytest.mark.parametrize("reason", ["", "  "])
+@pytest.mark.parametrize("reason", ["", "  ", "\u200b", "-"])
 def test_a_badge_goes_only_for_a_reason(reason: str) -> None:
     with pytest.raises(SettingsError, match="badge-off-reason"):
         require_reason(Settings(safety=SafetySettings(badge=False, badge_off_reason=reason)))
