@@ -73,7 +73,7 @@ def _alphas(upper: Words, lower: Words, weighted: Ints, alpha: Ints, firm: Ints)
         total = np.int32(left + right)
         alpha[k], firm[k] = total, np.int32(total >= _FIRM)
         count += np.int32(total >= _FIRM)
-    return count
+    return int(count)
 
 
 @njit(cache=True, nogil=True)

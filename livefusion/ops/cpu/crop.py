@@ -10,6 +10,7 @@ from numba import njit
 
 from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Affine
+from livefusion.ops.cpu.dense import dense
 from livefusion.ops.cpu.scratch import Plane, scratch
 from livefusion.ops.cpu.signature import READ_2D, READ_3D, READ_FLOATS_2D, WRITE_3D
 from livefusion.ops.reference.crop import LEAST_LEFT
@@ -17,8 +18,10 @@ from livefusion.ops.reference.warp import Layout, Order
 from livefusion.ops.yuv import CHROMA_ZERO, RgbToYuv
 
 Floats = npt.NDArray[np.float32]
+Words = npt.NDArray[np.uint32]
 Flag = npt.NDArray[np.int32]
 
+_8, _16, _24 = np.uint32(8), np.uint32(16), np.uint32(24)
 _FLAGS = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
 
 
@@ -46,7 +49,9 @@ def crop_of_tensor(
     if order == "bgr":
         channels, gains, offsets = channels[::-1], gains[::-1].copy(), offsets[::-1].copy()
     red, green, blue = channels
-    bad[0] += _convert(red, green, blue, gains, offsets, _weights(color), alpha, _ring(side, feather), crop)
+    words, ring = crop.view(np.uint32)[..., 0], _ring(side, feather)
+    packed, weights = red.strides[1] == red.itemsize, _weights(color)
+    bad[0] += _convert((red, green, blue), packed, gains, offsets, weights, alpha, ring, words)
 
 
 def limit_alpha(*, limit: npt.NDArray[np.floating], crop: Plane, bad: Flag) -> None:
@@ -104,46 +109,97 @@ def _ring(side: int, feather: int) -> Floats:
 _READ_1D = "Array(float32, 1, 'A', readonly=True)"
 
 
+@njit(inline="always")
+def _byte(red: np.float32, green: np.float32, blue: np.float32, weights: Floats) -> np.uint32:
+    value = weights[0] * red + weights[1] * green + weights[2] * blue + weights[3]
+    return np.uint32(np.int32(min(max(value, np.float32(0)), np.float32(255))))
+
+
+@njit(cache=True, nogil=True)
+def _scale(row: Floats, gain: np.float32, offset: np.float32, out: Floats) -> int:
+    """A row of a channel as levels in 0-255; gives how many are no number; they become 0.
+
+    An infinity, and what is none at all, is all that is not itself minus nothing.
+    """
+    bad, zero, top = np.int32(0), np.float32(0), np.float32(255)
+    for x in range(out.shape[0]):
+        value = row[x] * gain + offset
+        known = value - value == zero
+        bad += np.int32(not known)
+        out[x] = min(max(value, zero), top) if known else zero
+    return int(bad)
+
+
+@njit(cache=True, nogil=True)
+def _pack(  # noqa: PLR0917 numba takes no keyword-only arguments
+    red: Floats, green: Floats, blue: Floats, weights: Floats, alpha: Floats, line: Words
+) -> None:
+    for x in range(line.shape[0]):
+        y = _byte(red[x], green[x], blue[x], weights[0])
+        cb = _byte(red[x], green[x], blue[x], weights[1])
+        cr = _byte(red[x], green[x], blue[x], weights[2])
+        opaque = np.uint32(np.int32(alpha[x] + np.float32(0.5)))
+        line[x] = np.uint32(y | cb << _8 | cr << _16 | opaque << _24)
+
+
+@njit(cache=True, nogil=True)
+def _blacken(rows: tuple[Floats, Floats, Floats], gain: Floats, offset: Floats, levels: Floats) -> int:
+    """Make pixels black that hold no number; gives how many. Most pictures have none."""
+    bad = 0
+    for x in range(levels.shape[1]):
+        known = True
+        for channel in range(3):
+            known = known and abs(rows[channel][x] * gain[channel] + offset[channel]) < np.inf
+        if not known:
+            bad += 1
+            levels[:, x] = 0
+    return bad
+
+
 @njit(
-    f"int64({READ_FLOATS_2D}, {READ_FLOATS_2D}, {READ_FLOATS_2D}, {_READ_1D}, {_READ_1D}, {READ_FLOATS_2D},"
-    f"{READ_2D}, {_READ_1D}, {WRITE_3D})",
+    f"int64(UniTuple({READ_FLOATS_2D}, 3), boolean, {_READ_1D}, {_READ_1D}, {READ_FLOATS_2D}, {READ_2D},"
+    f"{_READ_1D}, uint32[:, :])",
     cache=True,
     nogil=True,
 )
 def _convert(  # noqa: PLR0917 numba takes no keyword-only arguments
-    red: Floats,
-    green: Floats,
-    blue: Floats,
+    channels: tuple[Floats, Floats, Floats],
+    packed: bool,
     gain: Floats,
     offset: Floats,
     weights: Floats,
     alpha: Plane,
     ring: Floats,
-    crop: Plane,
+    crop: Words,
 ) -> int:
-    """``crop_of_tensor`` for float32 channels; gives the number of pixels that hold no numbers."""
-    zero, top, half = np.float32(0), np.float32(255), np.float32(0.5)
+    """``crop_of_tensor`` for float32 channels; gives the number of pixels that hold no numbers.
+
+    ``packed`` says that rows are dense, as they are for the layout chw.
+    """
+    side = crop.shape[1]
+    levels, opaque, edge = np.empty((3, side), np.float32), np.empty(side, np.float32), dense(ring)
     bad = 0
     for y in range(crop.shape[0]):
-        for x in range(crop.shape[1]):
-            r = red[y, x] * gain[0] + offset[0]
-            g = green[y, x] * gain[1] + offset[1]
-            b = blue[y, x] * gain[2] + offset[2]
-            if not (abs(r) < np.inf and abs(g) < np.inf and abs(b) < np.inf):
-                bad += 1
-                r = g = b = zero
-            r, g, b = min(max(r, zero), top), min(max(g, zero), top), min(max(b, zero), top)
-            for channel in range(3):
-                value = weights[channel, 0] * r + weights[channel, 1] * g + weights[channel, 2] * b
-                crop[y, x, channel] = np.uint8(min(max(value + weights[channel, 3], zero), top))
-            crop[y, x, 3] = np.uint8(np.float32(alpha[y, x]) * min(ring[y], ring[x]) + half)
+        found = 0
+        for channel in range(3):
+            row, level = channels[channel][y], levels[channel]
+            if packed:
+                found += _scale(dense(row), gain[channel], offset[channel], level)
+            else:
+                found += _scale(row, gain[channel], offset[channel], level)
+        if found:
+            bad += _blacken((channels[0][y], channels[1][y], channels[2][y]), gain, offset, levels)
+        shown = dense(alpha[y])
+        for x in range(side):
+            opaque[x] = np.float32(shown[x]) * min(edge[y], edge[x])
+        _pack(levels[0], levels[1], levels[2], weights, opaque, dense(crop[y]))
     return bad
 
 
 @njit(f"Tuple((boolean, int64, int64))({READ_FLOATS_2D}, {WRITE_3D})", cache=True, nogil=True)
-def _limit(limit: Floats, crop: Plane) -> tuple[bool, int, int]:
+def _limit(limit: Floats, crop: Plane) -> tuple[bool, np.int64, np.int64]:
     """``limit_alpha`` in float32: whether all are numbers, and the sums of the alphas before and after."""
-    known, before, after = True, 0, 0
+    known, before, after = True, np.int64(0), np.int64(0)
     for y in range(crop.shape[0]):
         for x in range(crop.shape[1]):
             share = limit[y, x]
