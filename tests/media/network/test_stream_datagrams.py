@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 
 import av
@@ -66,15 +66,15 @@ def _joined(packets: list[Any], stream: Any) -> Any:
 
 @contextmanager
 def _sending(data: bytes, port: int) -> Iterator[None]:
-    """Again and again, in about real time: seven packets of 188 bytes in a datagram."""
+    """Again and again, three times as fast as it is: seven packets of 188 bytes in a datagram."""
     done = threading.Event()
 
     def send() -> None:
         pieces = [data[at : at + 1316] for at in range(0, len(data), 1316)]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            for piece in pieces:
+            for piece in cycle(pieces):
                 out.sendto(piece, ("127.0.0.1", port))
-                if done.wait(timeout=_SECONDS / len(pieces)):
+                if done.wait(timeout=_SECONDS / 3 / len(pieces)):
                     return
 
     thread = threading.Thread(target=send)
