@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import av
@@ -16,6 +17,7 @@ from av.sidedata.sidedata import Type
 from livefusion.core.errors import InputError
 from livefusion.core.geometry import Size
 from livefusion.media.encode.sei import NOTICE_UUID
+from livefusion.media.sources.uri import redact
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +39,17 @@ class Inspection:
     @staticmethod
     def open(target: str) -> "Inspection":
         """Open a file by its path or a stream by its URL. ``InputError`` if it is no video."""
+        name = redact(target)
         try:
+            if _waits_forever(target):
+                raise InputError(f"{name} is no file", "give a video")
             container = av.open(target, timeout=_TIMEOUT_S)
         except (FFmpegError, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or type(error).__name__
-            raise InputError(f"it cannot be read as a video ({reason})", "check the name") from error
+            raise InputError(f"{name} cannot be read as a video ({reason})", "check the name") from error
         if not container.streams.video:
             container.close()
-            raise InputError("there is no picture in it", "give a video")
+            raise InputError(f"there is no picture in {name}", "give a video")
         return Inspection(container)
 
     @property
@@ -112,3 +117,9 @@ def _luma(frame: Any) -> Luma:
     plane = frame.planes[0]
     rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
     return rows[: frame.height, : frame.width].copy()
+
+
+def _waits_forever(target: str) -> bool:
+    """Whether a path leads to a pipe or a device, which FFmpeg would read without an end."""
+    path = Path(target)
+    return "://" not in target and path.exists() and not path.is_file() and not path.is_dir()

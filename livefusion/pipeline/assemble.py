@@ -76,8 +76,8 @@ class Pipeline:
         require_reason(settings)
         self._settings = settings
         self._library = library or IdentityLibrary()
-        how = {"preview": settings.safety.preview, "screen": photo_screen(settings.gate)}
-        self._load: Callable[..., Identity] = partial(self._library.load, **how)
+        load = partial(self._library.load, preview=settings.safety.preview)
+        self._load: Callable[..., Identity] = partial(load, screen=photo_screen(settings.gate))
         self._parts = parts or Parts()
         self._clock = self._parts.clock or SystemClock()
         self._own = OwnNetworks(settings, self._clock)

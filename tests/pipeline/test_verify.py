@@ -1,6 +1,7 @@
 """What a run records is known again: as it is, encoded anew, killed and signed later; and nothing else is."""
 
 import json
+import os
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -149,3 +150,21 @@ def test_what_was_cut_off_can_be_signed_later(
     twice = tmp_path / "twice.mp4"
     shutil.copy(path, twice)
     assert verify(str(twice)).watermark.detected
+
+
+@pytest.mark.parametrize("what", ["a text", "nothing", "a folder", "a missing file", "a pipe", "a stream"])
+def test_what_is_no_video_is_told_by_name_and_at_once(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "clip.mp4"
+    if what in ("a text", "nothing"):
+        path.write_text("hello\n" if what == "a text" else "", encoding="utf-8")
+    elif what == "a folder":
+        path.mkdir()
+    elif what == "a pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("pipes have no names here")
+        os.mkfifo(path)
+    target = "rtmp://ana:hunter2@127.0.0.1:9/app/hunter2" if what == "a stream" else str(path)
+    with pytest.raises(InputError) as caught:
+        verify(target, keys=())
+    assert "127.0.0.1" in str(caught.value) if what == "a stream" else path.name in str(caught.value)
+    assert "hunter2" not in str(caught.value)
