@@ -92,54 +92,73 @@ def _fill(weight: npt.NDArray[np.float64], out: npt.NDArray[np.float64]) -> None
 
 @njit(cache=True, nogil=True)
 def _blur(planes: npt.NDArray[np.float64], radius: int) -> None:
-    """Blur planes in place by boxes of 2 · radius + 1 cells, zero outside."""
+    """Blur planes in place by boxes of 2 · radius + 1 cells, zero outside.
+
+    Boxes along rows and along columns may be taken in any order: those along rows are taken last, on the
+    turned plane, so that either way sums run side by side. A plane at a time stays in the first cache.
+    """
     if radius == 0:
         return
     count, rows, columns = planes.shape
-    line = np.empty(columns, np.float64)
-    whole = np.empty((rows, columns), np.float64)
-    for plane in range(count):
-        for _ in range(LIGHT_PASSES):
-            for row in range(rows):
-                _box(planes[plane, row], radius, line)
-            _box_down(planes[plane], radius, whole, line)
+    upright, spare = np.empty((rows, columns), np.float64), np.empty((columns, rows), np.float64)
+    turned, total = np.empty((columns, rows), np.float64), np.empty(max(rows, columns), np.float64)
+    for index in range(count):
+        _boxes(planes[index], radius, upright, total[:columns])
+        _turn(upright, turned)
+        _boxes(turned, radius, spare, total[:rows])
+        _turn(spare, planes[index])
 
 
 @njit(cache=True, nogil=True)
-def _box(values: npt.NDArray[np.float64], radius: int, line: npt.NDArray[np.float64]) -> None:
-    """Replace values by their means over 2 · radius + 1 neighbours, zero outside; ``line`` is scratch."""
-    size = values.shape[0]
-    line[:size] = values
-    total = line[: min(radius, size)].sum()
-    for index in range(size):
-        if index + radius < size:
-            total += line[index + radius]
-        if index - radius - 1 >= 0:
-            total -= line[index - radius - 1]
-        values[index] = total / (2 * radius + 1)
+def _turn(plane: npt.NDArray[np.float64], out: npt.NDArray[np.float64]) -> None:
+    for column in range(out.shape[0]):
+        line = out[column]
+        for row in range(line.shape[0]):
+            line[row] = plane[row, column]
 
 
 @njit(cache=True, nogil=True)
-def _box_down(
+def _boxes(
     plane: npt.NDArray[np.float64],
     radius: int,
-    whole: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
     total: npt.NDArray[np.float64],
 ) -> None:
-    """The same along columns, all of them side by side; ``whole`` and ``total`` are scratch."""
-    rows, columns = plane.shape
-    whole[:] = plane
+    """``LIGHT_PASSES``, an odd number, means over 2 · radius + 1 rows, zero outside; ``plane`` is lost."""
+    for _ in range(LIGHT_PASSES // 2):
+        _box(plane, radius, out, total)
+        _box(out, radius, plane, total)
+    _box(plane, radius, out, total)
+
+
+@njit(cache=True, nogil=True)
+def _box(
+    plane: npt.NDArray[np.float64],
+    radius: int,
+    out: npt.NDArray[np.float64],
+    total: npt.NDArray[np.float64],
+) -> None:
+    rows, scale = plane.shape[0], 1.0 / (2 * radius + 1)
     total[:] = 0.0
     for row in range(min(radius, rows)):
-        for column in range(columns):
-            total[column] += whole[row, column]
-    scale = 1.0 / (2 * radius + 1)
+        _add(plane[row], total)
     for row in range(rows):
         if row + radius < rows:
-            for column in range(columns):
-                total[column] += whole[row + radius, column]
+            _add(plane[row + radius], total)
         if row - radius - 1 >= 0:
-            for column in range(columns):
-                total[column] -= whole[row - radius - 1, column]
-        for column in range(columns):
-            plane[row, column] = total[column] * scale
+            _take(plane[row - radius - 1], total)
+        line = out[row]
+        for i in range(line.shape[0]):
+            line[i] = total[i] * scale
+
+
+@njit(cache=True, nogil=True)
+def _add(line: npt.NDArray[np.float64], total: npt.NDArray[np.float64]) -> None:
+    for i in range(line.shape[0]):
+        total[i] += line[i]
+
+
+@njit(cache=True, nogil=True)
+def _take(line: npt.NDArray[np.float64], total: npt.NDArray[np.float64]) -> None:
+    for i in range(line.shape[0]):
+        total[i] -= line[i]
