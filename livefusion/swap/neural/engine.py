@@ -75,7 +75,7 @@ class NeuralEngine:
         self._source = SourceReader(self.recipe, model.name, find)
         self.session = session or load_session(device, model)
         self._network = SwapNetwork(device, self.session, self.contract, self.recipe, model.name, boost=boost)
-        self._mask = CropMask(device)
+        self._mask = CropMask(device, boost)
         self._points = template(self.recipe.template, self._network.side)
         self._upload_stream = device.stream("identities")
         self._patches: OrderedDict[int, PatchMemory] = OrderedDict()

@@ -20,43 +20,44 @@ from livefusion.swap.mesh.facing import facing_weight, head_normals
 from livefusion.swap.mesh.mask import whole_mask
 from livefusion.swap.mesh.shape import PoseFit, near_eyes, near_mouth
 from livefusion.swap.mesh.texture import LEVEL_SIZES, to_levels
+from livefusion.swap.neural.tiles import TiledPicture
 
 SIDE: Final = 128
 """Side of the mask in pixels."""
-_LEVEL: Final = LEVEL_SIZES.index(SIDE)
 _RIGID = np.array(RIGID)
 
 
 class CropMask:
-    """Draws masks of faces. Used on one thread and one stream."""
+    """Draws masks of faces, ``step`` times finer than ``SIDE``. Used on one thread and one stream."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, step: int = 1) -> None:
         self._device = device
         self._vertices = VertexUpload(device)
         self._fit = PoseFit(canonical_mesh().vertices[_RIGID])
         stream = device.stream("mask")
         rgba = np.zeros((TEXTURE_SIZE, TEXTURE_SIZE, 4), np.uint8)
         rgba[..., 3] = whole_mask() * 255 + 0.5
-        level = to_levels(rgba, ColorInfo(), device, stream)[_LEVEL]
+        finest = min(size for size in LEVEL_SIZES if size >= SIDE * step)
+        level = to_levels(rgba, ColorInfo(), device, stream)[LEVEL_SIZES.index(finest)]
         self._texels, self._uv = level.texels, level.uv
         # All of them, those between the lips and over the eyes too: the network makes both.
         triangles = np.ascontiguousarray(canonical_mesh().triangles, np.int32)
         self._triangles: Array = device.empty(triangles.shape, np.int32)
         device.copy(self._triangles, triangles, stream)
-        self._pixels: Array = device.empty((SIDE, SIDE, 4), np.uint8)
+        self._mask = TiledPicture(device, SIDE, step)
         stream.synchronize()
 
     def draw(
         self, landmarks: Landmarks, to_crop: Affine, size: int, stream: Stream, *, mouth: float, eyes: float
-    ) -> Array:
-        """(SIDE, SIDE, 4) uint8 whose alpha is the mask in a crop of ``size`` pixels, until the next one.
+    ) -> TiledPicture:
+        """A picture whose alpha is the mask in a crop of ``size`` pixels, until the next one.
 
         ``mouth`` and ``eyes`` in [0, 1] are how much of the new ones is taken.
         """
         vertices, depth, weight = self._vertices.send(
             self._in_mask(landmarks, to_crop, size),
             self._weight(landmarks, mouth, eyes),
-            Region(0, 0, SIDE, SIDE),
+            Region(0, 0, self._mask.side, self._mask.side),
             stream,
         )
         arguments = {
@@ -66,14 +67,14 @@ class CropMask:
             "weight": weight,
             "triangles": self._triangles,
             "texture": self._texels,
-            "patch": self._pixels,
+            "patch": self._mask.whole,
         }
         self._device.launch(DRAW_MESH, arguments, stream)
-        return self._pixels
+        return self._mask
 
     def _in_mask(self, landmarks: Landmarks, to_crop: Affine, size: int) -> npt.NDArray[np.float32]:
         """(468, 3) vertices in pixels of the mask."""
-        scale = SIDE / size
+        scale = self._mask.side / size
         shift = (scale - 1) / 2
         mesh = landmarks[:VERTEX_COUNT].astype(np.float32)
         mesh[:, :2] = to_crop(landmarks[:VERTEX_COUNT, :2]) * scale + shift

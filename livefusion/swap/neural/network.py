@@ -16,10 +16,10 @@ from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.inference.registry import TensorSpec
 from livefusion.ops.registry import CROP_OF_TENSOR, LIMIT_ALPHA, NV12_WARP_NORM
 from livefusion.swap.neural.recipe import Recipe
+from livefusion.swap.neural.tiles import CHANNELS, TiledPicture
 
 FEATHER_SHARE = 0.05
 """Of the crop's side: the new face fades out so far before the crop ends."""
-_CHANNELS = 4
 
 
 class SwapNetwork:
@@ -57,10 +57,12 @@ class SwapNetwork:
             image_name=contract.image.name,
             beside=_beside_shapes(contract, self._batch),
         )
-        side = contract.size * boost
-        # The tiles' own views reach beyond the crop, by less than the rows that are kept here.
-        self._memory: Array = device.empty(((side + boost) * side * _CHANNELS,), np.uint8)
-        self.crop: Array = self._memory[: side * side * _CHANNELS].reshape(side, side, _CHANNELS)
+        self._crop = TiledPicture(device, contract.size, boost)
+        size = contract.size
+        # Kernels write pixels that lie apart; loops of the CPU want them side by side, and are copied.
+        copies = boost > 1 and not device.name.startswith("cuda")
+        self._side_by_side = device.empty((size, size, CHANNELS), np.uint8) if copies else None
+        self.crop: Array = self._crop.whole
         """The crop that the network gave last: Y, Cb, Cr, alpha."""
         self.bad: Array = device.empty((1,), np.int32)
         """Other than 0 if the crop must not be shown."""
@@ -68,12 +70,14 @@ class SwapNetwork:
         self._no_faults[0] = 0
         self._mean = tuple(255 * value for value in recipe.mean)
         self._scale = tuple(1 / (255 * value) for value in recipe.deviation)
-        self._feather = max(1, round(FEATHER_SHARE * contract.size))
+        # Tiles fade out in steps of their own pixels: so what is made of them does as a whole, after.
+        self._feather = max(1, round(FEATHER_SHARE * contract.size)) if boost == 1 else 0
+        self._fade = None if boost == 1 else _fade(device, self.side)
 
     @property
     def side(self) -> int:
         """Side of the crop in pixels."""
-        return self._contract.size * self._boost
+        return self._crop.side
 
     def tell(self, identity: Array | None, morph: float, stream: Stream) -> None:
         """Have the following runs make the face of an ``identity``, a tensor of the device."""
@@ -100,17 +104,19 @@ class SwapNetwork:
         self._device.launch(NV12_WARP_NORM, arguments, stream)
         self._network.launch(stream, self._network.count)
 
-    def read(self, frame: Frame, mask: Array, stream: Stream) -> None:
+    def read(self, frame: Frame, mask: TiledPicture, stream: Stream) -> None:
         """Bring what the network gave into ``crop``, with the alpha of a ``mask``, and judge it: ``bad``."""
         self._device.copy(self.bad, self._no_faults, stream)
         for tile in range(self._tiles):
-            self._read_tile(tile, frame, mask, stream)
+            self._read_tile(tile, frame, mask.tile(tile), stream)
+        if self._fade is not None:
+            self._limit(self._fade, self.crop, stream)
 
     def _read_tile(self, tile: int, frame: Frame, mask: Array, stream: Stream) -> None:
-        recipe, contract, crop = self._recipe, self._contract, self._crop_of(tile)
+        recipe, contract, place = self._recipe, self._contract, self._crop.tile(tile)
+        crop = place if self._side_by_side is None else self._side_by_side
         arguments: dict[str, Any] = {
             "tensor": self._given(contract.picture, tile),
-            # Of every tile the whole mask: less than a pixel of the network off, where masks are soft.
             "mask": mask,
             "crop": crop,
             "bad": self.bad,
@@ -124,8 +130,12 @@ class SwapNetwork:
         self._device.launch(CROP_OF_TENSOR, arguments, stream)
         for name in (contract.mask, contract.celeb_mask):
             if name is not None:
-                limit = self._given(name, tile).reshape(crop.shape[:2])
-                self._device.launch(LIMIT_ALPHA, {"limit": limit, "crop": crop, "bad": self.bad}, stream)
+                self._limit(self._given(name, tile).reshape(crop.shape[:2]), crop, stream)
+        if crop is not place:
+            self._device.copy(place[..., :CHANNELS], crop, stream)
+
+    def _limit(self, limit: Array, crop: Array, stream: Stream) -> None:
+        self._device.launch(LIMIT_ALPHA, {"limit": limit, "crop": crop, "bad": self.bad}, stream)
 
     def _to_tiles(self) -> list[Affine]:
         """From pixels of the crop to those of each tile."""
@@ -135,14 +145,6 @@ class SwapNetwork:
             for y in range(step)
             for x in range(step)
         ]
-
-    def _crop_of(self, tile: int) -> Array:
-        """(size, size, 4 · boost): the pixels of a tile in ``crop``, and what follows each."""
-        step, size = self._boost, self._contract.size
-        row = step * size * _CHANNELS
-        start = tile // step * row + tile % step * _CHANNELS
-        rows = self._memory[start : start + size * step * row].reshape(size, step * row)
-        return rows[:, :row].reshape(size, size, step * _CHANNELS)
 
     def _given(self, name: str, tile: int) -> Array:
         """What the network gave for a tile."""
@@ -175,6 +177,16 @@ class SwapNetwork:
         self._device.copy(answer, picture, stream)
         stream.synchronize()
         return answer
+
+
+def _fade(device: Device, side: int) -> Array:
+    """(side, side) float32: how much a crop keeps towards its edges, as ``CROP_OF_TENSOR`` has it."""
+    place = np.arange(side, dtype=np.float32)
+    ramp = np.clip(np.minimum(place, side - 1 - place) / max(1, round(FEATHER_SHARE * side)), 0, 1)
+    array, stream = device.empty((side, side), np.float32), device.stream("fade")
+    device.copy(array, np.minimum(ramp[:, None], ramp[None]).astype(np.float32), stream)
+    stream.synchronize()
+    return array
 
 
 def takes_any_number(contract: SwapContract) -> bool:
