@@ -7,6 +7,7 @@ from pathlib import Path
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
 from livefusion.cli.parser import CommandParser
+from livefusion.core.errors import SettingsError
 from livefusion.pipeline.verify import SIGNED, Verification, verify
 from livefusion.provenance.manifest import INVALID, NONE, NOT_INSTALLED, UNREADABLE, UNSUPPORTED
 
@@ -50,6 +51,8 @@ def parser() -> CommandParser:
 def run(arguments: argparse.Namespace, console: Console) -> int:
     """Verify and tell; 0 whatever was found, 2 if it is no video."""
     seconds = arguments.seconds
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise SettingsError(f"--seconds {seconds:g} is not valid", "it is a time above 0")
     if seconds is None and "://" in arguments.target and not arguments.target.startswith("file:"):
         seconds = STREAM_SECONDS
     found = verify(arguments.target, seconds=seconds, tell=_progress(console))

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from livefusion.core.errors import IdentityError, ProvenanceError
+from livefusion.core.errors import IdentityError, InputError, ProvenanceError
 from livefusion.media.inspect import Inspection
 from livefusion.media.sources.uri import redact
 from livefusion.pipeline.mark import operator_mark_key
@@ -122,6 +122,8 @@ def verify(
             fields.add(luma, last)
             count += 1
             tell(last)
+        if not count:
+            raise InputError(f"no picture of {redact(target)} can be read", "give more of it")
         is_file = path.is_file()
         xmp = read_xmp(path) if is_file else None
         return Verification(

@@ -67,3 +67,9 @@ def test_what_is_no_video_is_one_line(
 def test_matroska_is_not_signed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sign", str(tmp_path / "a.mkv")]) in {2, 3}
     assert "error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_a_time_that_shows_nothing_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "clip.mp4", "--seconds", seconds]) == 2
+    assert f"--seconds {seconds} is not valid" in capsys.readouterr().err
