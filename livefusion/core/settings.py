@@ -233,13 +233,13 @@ class Settings(Snapshot):
     """Picture size to ask a camera or the performer for, or to announce for webrtc:, as WxH."""
     fps: Annotated[float, Field(gt=0, le=240)] | None = None
     """Frame rate to ask a camera or the performer for."""
+    stream_ca: Path | None = None
+    """Certificates (PEM) by which servers of rtmps:// and rtsps:// are known, in place of the system's."""
     report: Path | None = None
     """Write the report of the run to this JSON file."""
     trace: Path | None = None
     """Write a timeline of every frame to this file, for chrome://tracing or Perfetto."""
     faces: FaceSettings = FaceSettings()
-    stream_ca: Path | None = None
-    """Certificates (PEM) by which servers of rtmps:// and rtsps:// are known, in place of the system's."""
     """How faces are found and followed."""
     swap: SwapSettings = SwapSettings()
     """How the new face is made."""

@@ -9,6 +9,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,8 +21,8 @@ from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback, Selection, fallbacks_of, open_device
 from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import InputFormat, OutputFormat
-from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.network.trust import trusting
+from livefusion.media.nvcodec.codecs import open_codecs
 from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.sources.uri import parse_input, parse_output, redact
 from livefusion.ops.registry import LETTERBOX_NV12
@@ -47,6 +48,7 @@ from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.refuge import prepare_refuge
 from livefusion.pipeline.render import RenderPlan
 from livefusion.pipeline.report import Facts, build_report, main_drops
+from livefusion.pipeline.seal import Sealer
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
@@ -106,6 +108,7 @@ class Pipeline:
         """What is made of the faces; each change counts from the next frame on."""
         self._conduct = Conduct(settings, self._library.store, self._clock, self._parts.trail, self.panic)
         self._ladder: DeadlineLadder | None = None
+        self._sealer: Sealer | None = None
 
     def start(self) -> None:
         """Open the input, get the identity ready, and start the graph.
@@ -150,6 +153,9 @@ class Pipeline:
             look=self._conduct.open_gate(self.plans.gate, patient=not live),
         )
         output = OutputFormat.of(self._format, source.audio)
+        if mark is not None:
+            self._sealer = Sealer(mark)
+            output = replace(output, label=self._sealer.label)
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", stages.analyse, policy)
         self._graph.stage("render", stages.render, policy)
@@ -172,6 +178,8 @@ class Pipeline:
             return
         with suppress(GraphError):  # it never started
             self._graph.stop()
+        if self._sealer is not None:
+            self._sealer.close()
         self._conduct.end(self.report())
         if self._spans is not None and self._settings.trace is not None:
             self._spans.write(self._settings.trace)

@@ -200,7 +200,7 @@ class RenderStage:
             frame.buffer.after(self._stream.record())
             return RenderedFrame(frame.with_buffer(covered.buffer), outcome)
         if plan.safety.badge:
-            self._badge.stamp(frame, self._stream)
+            self._badge.stamp(frame, self._stream, plan.safety.badge_text)
         if plan.mark is not None:
             self._mark.stamp(frame, plan.mark, self._stream)
         rendered = frame.with_buffer(frame.buffer.after(self._stream.record()))
