@@ -99,7 +99,8 @@ def measure_whole(
         errors += [_compare(oracle, seen, known, note.before, after) for seen in note.seen]
     if not len(sink.pictures) == len(errors) == options.frames:
         raise AssertionError(f"{truth.name}: {len(errors)} faces in {len(sink.pictures)} pictures")
-    return WholeError(*np.mean(errors, axis=0).tolist(), frames=len(sink.pictures))
+    seen_off, true_off, allowed = np.mean(errors, axis=0).tolist()
+    return WholeError(seen_off, true_off, allowed, len(sink.pictures))
 
 
 def _run(
@@ -108,14 +109,16 @@ def _run(
     """Run the graph to its end, on the user's models that this stand-in needs."""
     device = CpuDevice()
     sink = MemorySink(device)
-    notes = type("Notes", (_Notes,), {"notes": {}})
+
+    class Notes(_Notes):
+        notes: dict[int, _Note] = {}  # noqa: RUF012 of this run alone
+
     model = folder.swap(truth).path
     clip = _clip(model.parent, options)
     home = model.parent / f"{truth.name}.models"
-    with mock.patch.dict(os.environ, {MODELS_FOLDER_VARIABLE: str(home)}), _engine(notes):
-        for family in filter(
-            None, (truth.recogniser, truth.converter) if truth.identity == "embedding" else ()
-        ):
+    with mock.patch.dict(os.environ, {MODELS_FOLDER_VARIABLE: str(home)}), _engine(Notes):
+        needed = (truth.recogniser, truth.converter, truth.adapter)
+        for family in filter(None, needed if truth.identity == "embedding" else ()):
             UserModels().add(folder.helper(family).path, family=family)
         settings = Settings(
             input=str(clip),
@@ -135,7 +138,7 @@ def _run(
                 raise AssertionError(f"{truth.name}: the graph hangs")
         finally:
             pipeline.stop()
-    return notes.notes, sink
+    return Notes.notes, sink
 
 
 def _engine(kind: type[NeuralEngine]) -> Any:
