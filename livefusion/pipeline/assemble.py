@@ -2,7 +2,7 @@
 
 ::
 
-    source ─ decode ─▶ analyse ─▶ render (cover · swap · blend · badge) ─▶ fan-out ─▶ pacer ─▶ sink
+    source ─ decode ─▶ analyse ─▶ render (cover · swap · blend · badge · mark) ─▶ fan-out ─▶ pacer ─▶ sink
                           ╲
                            ▶ detector, beside
 """
@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from livefusion.core.errors import DeviceError, GraphError, LiveFusionError, SettingsError
+from livefusion.core.errors import GraphError, LiveFusionError
 from livefusion.core.face import Identity
 from livefusion.core.settings import Pace, Settings
 from livefusion.core.timing import NANOSECONDS, SystemClock
@@ -23,23 +23,19 @@ from livefusion.media.encode.share import EncoderShare
 from livefusion.media.formats import InputFormat, OutputFormat
 from livefusion.media.network.trust import trusting
 from livefusion.media.nvcodec.codecs import open_codecs
-from livefusion.media.sinks.sink import PictureSink
-from livefusion.media.sources.uri import parse_input, parse_output, redact
+from livefusion.media.sources.uri import parse_input, parse_output
 from livefusion.ops.registry import LETTERBOX_NV12
 from livefusion.pipeline.beside import run_beside
 from livefusion.pipeline.ends import (
     Ends,
     PictureSource,
-    is_live,
-    is_timed,
-    make_sink,
     open_source,
-    patience_of,
 )
 from livefusion.pipeline.engines import EngineChoice
 from livefusion.pipeline.gate_model import photo_screen
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.movable_source import MovableSource
+from livefusion.pipeline.outputs import plan_outputs
 from livefusion.pipeline.own_networks import OwnNetworks
 from livefusion.pipeline.parts import Parts, Progress
 from livefusion.pipeline.plan import PlanHolder
@@ -159,7 +155,9 @@ class Pipeline:
         self._graph.source("decode", lambda: source)
         self._graph.stage("analyse", stages.analyse, policy)
         self._graph.stage("render", stages.render, policy)
-        self._outputs = self._make_outputs(ends, output)
+        self._outputs = plan_outputs(
+            settings, self._parts, ends, output, share=self._share, recovery=self._recovery
+        )
         for name, one in self._outputs.items():
             pacing = Pacing(interval, self._slates.like, one.patience, one.timed)
             make = partial(self._guarded, name, one)
@@ -274,39 +272,3 @@ class Pipeline:
 
     def _guarded(self, name: str, output: Output) -> SinkGuard:
         return SinkGuard(name, output.make(), self._recovery, self._slates)
-
-    def _make_outputs(self, ends: Ends | None, output: OutputFormat) -> dict[str, Output]:
-        outputs = dict[str, Output]()
-        if ends is not None:
-            for text, locator in zip(self._settings.output, ends.outputs, strict=True):
-                name = _unique(redact(text), outputs)
-                exchange, files = self._parts.exchange, ends.input_files
-                make = partial(make_sink, locator, input_files=files, share=self._share, exchange=exchange)
-                make = partial(make, recording=self._settings.recording, encodes_live=ends.encodes_live)
-                outputs[name] = Output(
-                    partial(self._make_sink, name, make, output),
-                    restart=is_live(locator),
-                    patience=patience_of(locator),
-                    timed=is_timed(locator),
-                )
-        for number, make_part in enumerate(self._parts.sinks):
-            name = _unique(f"part {number}", outputs)
-            outputs[name] = Output(partial(self._make_sink, name, make_part, output))
-        return outputs
-
-    def _make_sink(
-        self, name: str, make: Callable[[Device, OutputFormat], PictureSink], output: OutputFormat
-    ) -> PictureSink:
-        while True:
-            footing = self._recovery.footing
-            try:
-                return make(footing.device, output)
-            except DeviceError as error:
-                if not self._recovery.meet(name, error, footing):
-                    raise
-
-
-def _unique(name: str, taken: dict[str, Any]) -> str:
-    if name in taken:
-        raise SettingsError(f"the output {name} is named twice", "name each output once")
-    return name
