@@ -91,7 +91,7 @@ class SwapSettings(Snapshot):
     morph: Annotated[float, Field(ge=0, le=1)] = 1.0
     """How much of its own face a DFM network that can be morphed puts in: 0 stays near the performer's."""
     identity_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """How far a network's face is from the performer's own: 0.5 as it gives it, 0 nearer to him, 1 farther."""
+    """How far a network's face is from the performer's own: 0.5 as it gives it, 0 nearer, 1 farther."""
     pixel_boost: Annotated[int, Field(ge=1, le=4)] = 1
     """How many times finer a network's faces are made than it gives them: 2 takes four times as long, 3 nine
     times, 4 sixteen times."""
