@@ -18,6 +18,8 @@ pytestmark = pytest.mark.unit
 
 SIZE = Size(16, 8)
 FRAMES = 4
+GAINS = np.full((16, 16), 16, np.uint8)
+"""Adds a plane, which is in 1/16 of a level, as it is."""
 
 
 def three_stages(device: SimDevice) -> list[int]:
@@ -25,19 +27,19 @@ def three_stages(device: SimDevice) -> list[int]:
     decode, render, encode = (device.stream(name) for name in ("decode", "render", "encode"))
     pool = FramePool(device, SIZE, limit=1)
     host = [device.pinned((12, 16), np.uint8) for _ in range(FRAMES)]
-    delta = np.full((8, 16), 3, np.int8)
+    delta = np.full((8, 16), 3 * 16, np.int8)
     for number, target in enumerate(host):
         buffer = pool.acquire(decode)
         device.copy(buffer.nv12, np.full((12, 16), 10 * number + 1, np.uint8), decode)
         buffer = buffer.after(decode.record())
         render.wait(buffer.ready)
-        device.launch(ADD_PLANE, {"luma": buffer.luma, "delta": delta, "x": 0, "y": 0}, render)
+        device.launch(ADD_PLANE, {"luma": buffer.luma, "delta": delta, "gains": GAINS}, render)
         buffer = buffer.after(render.record())
         encode.wait(buffer.ready)
         device.copy(target, buffer.nv12, encode)
         buffer.read_until(encode.record(), encode)
         del buffer
-        delta[:] = 3  # a host argument may change at once: it was copied
+        delta[:] = 3 * 16  # a host argument may change at once: it was copied
     encode.record().synchronize()
     return [int(device.to_host(picture).astype(int).sum()) for picture in host]
 
@@ -124,8 +126,8 @@ def test_host_arguments_are_copied_at_launch() -> None:
     stream = device.stream("render")
     luma = device.empty((2, 2), np.uint8)
     device.copy(luma, np.full((2, 2), 5, np.uint8), stream)
-    delta = np.ones((2, 2), np.int8)
-    device.launch(ADD_PLANE, {"luma": luma, "delta": delta, "x": 0, "y": 0}, stream)
+    delta = np.full((2, 2), 16, np.int8)
+    device.launch(ADD_PLANE, {"luma": luma, "delta": delta, "gains": GAINS}, stream)
     delta[:] = 100
     stream.synchronize()
     assert np.all(device.to_host(luma) == 6)
@@ -133,7 +135,7 @@ def test_host_arguments_are_copied_at_launch() -> None:
 
 def test_operators_may_not_write_host_memory() -> None:
     device = SimDevice()
-    arguments = {"luma": np.zeros((2, 2), np.uint8), "delta": np.ones((2, 2), np.int8), "x": 0, "y": 0}
+    arguments = {"luma": np.zeros((2, 2), np.uint8), "delta": np.ones((2, 2), np.int8), "gains": GAINS}
     with pytest.raises(DeviceError, match="writes luma into host memory"):
         device.launch(ADD_PLANE, arguments, device.stream("render"))
 

@@ -354,11 +354,13 @@ def test_any_box_is_filled(seed: int, width: int, height: int, box: dict[str, in
 
 
 @thorough
-@given(seeds, sides, sides, sides, sides, st.integers(-45, 45), st.integers(-45, 45))
-def test_a_plane_is_added_anywhere(
-    seed: int, width: int, height: int, across: int, down: int, x: int, y: int
-) -> None:
+@given(seeds, sides, sides, st.integers(0, 255))
+def test_a_plane_is_added_to_any_picture(seed: int, width: int, height: int, spread: int) -> None:
     rng = np.random.default_rng(seed)
-    luma = rng.integers(0, 256, (height, width), np.uint8)
-    delta = rng.integers(-128, 128, (down, across)).astype(np.int8)
-    assert largest_difference(ADD_PLANE, {"luma": luma, "delta": delta, "x": x, "y": y}) == 0
+    luma = rng.integers(0, 256 - spread) + rng.integers(0, spread + 1, (height, width))
+    arguments = {
+        "luma": luma.astype(np.uint8),
+        "delta": rng.integers(-128, 128, (height, width)).astype(np.int8),
+        "gains": rng.integers(0, 256, (16, 16)).astype(np.uint8),
+    }
+    assert largest_difference(ADD_PLANE, arguments) == 0
