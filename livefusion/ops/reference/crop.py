@@ -40,7 +40,7 @@ def crop_of_tensor(
     """
     values = tensor.astype(np.float64) if layout == "hwc" else tensor.astype(np.float64).transpose(1, 2, 0)
     values = values * np.asarray(gain, np.float64) + np.asarray(offset, np.float64)
-    finite = np.isfinite(values).all(axis=2)
+    finite = np.asarray(np.isfinite(values).all(axis=2))
     rgb = np.clip(np.where(finite[..., None], values, 0), 0, 255)
     rgb = rgb if order == "rgb" else rgb[..., ::-1]
     numbers = RgbToYuv.of(color)
