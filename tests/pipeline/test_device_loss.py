@@ -230,7 +230,7 @@ def test_at_the_start_only_auto_begins_elsewhere(
 def test_a_cpu_without_memory_covers_the_picture_and_is_degraded(reels: Reels) -> None:
     def starve(scene: Scene) -> Iterator[Entry]:
         scene.board.arm("render:blend_matched", Mishap.STARVED, times=math.inf)
-        yield from scene.play(60)
+        yield from scene.play(180)  # the stage is opened anew twice before a failure counts
         scene.board.disarm("render:blend_matched")
 
     restarts = RestartPolicy(NANOSECONDS // 100, failures=2)
