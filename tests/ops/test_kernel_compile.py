@@ -85,9 +85,11 @@ def test_no_budget_allows_spills_or_too_many_registers(
 
 
 @needs_nvcc
-def test_every_kernel_keeps_its_budget_on_every_architecture() -> None:
-    measured, allowed = nvcc.measure(kernel_source(), ARCHITECTURES), budget.read_budget(budget.PATH)
-    assert {architecture for _, architecture in measured} == set(ARCHITECTURES)
+def test_every_kernel_keeps_its_budget_by_nvcc() -> None:
+    # The oldest, the largest and the newest: tools/build_kernels.py --check does all, by NVRTC.
+    some = (75, 90, 120)
+    measured, allowed = nvcc.measure(kernel_source(), some), budget.read_budget(budget.PATH)
+    assert {architecture for _, architecture in measured} == set(some)
     assert not [str(excess) for excess in budget.excesses(measured, allowed)], (
         "tools/build_kernels.py --update?"
     )
