@@ -21,7 +21,8 @@ from livefusion.provenance.manifest import can_sign, manifest_state
 
 pytestmark = pytest.mark.media
 
-SECONDS = 3
+SECONDS = 6
+"""Of 3 s at 360p, two payloads of seven could not be read."""
 
 
 @pytest.fixture(scope="module")
