@@ -77,7 +77,7 @@ class Hand:
         assert self.graph.wait(10)
 
     def hung_after_a_while(self) -> int:
-        """How often the stage was found hung, after two more seconds; whenever the watchdog began to sleep."""
+        """How often the stage was found hung, two seconds later, whenever the watchdog began to sleep."""
         self.clock.advance(2 * NANOSECONDS)
         return self.graph.snapshot().stages["render"].hung
 
