@@ -128,7 +128,7 @@ def verify(
         xmp = read_xmp(path) if is_file else None
         return Verification(
             target,
-            _find(log, fields, tuple(key.secret for key in keys)),
+            _find(log, fields, keys),
             manifest_state(path) if is_file else ManifestState(UNSUPPORTED),
             tuple(dict(notice) for notice in inspection.notices),
             inspection.key_frames,
@@ -142,10 +142,10 @@ def verify(
         inspection.close()
 
 
-def _find(log: ReliefLog, fields: FieldLog, secrets: tuple[bytes, ...]) -> Finding:
+def _find(log: ReliefLog, fields: FieldLog, keys: tuple[WatermarkKey, ...]) -> Finding:
     """Look where the mark was put, and if it is not there, everywhere."""
-    found = detect(log, secrets)
-    sighting = None if found.detected else search(fields.fields, secrets)
+    found = detect(log, keys)
+    sighting = None if found.detected else search(fields.fields, keys)
     if sighting is None:
         return found
     return replace(

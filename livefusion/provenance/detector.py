@@ -9,31 +9,22 @@ rises with it (``threshold``).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
+from itertools import groupby, pairwise
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from livefusion.core.geometry import Size
-from livefusion.provenance.chips import (
-    BITS,
-    EPOCH_SECONDS,
-    EPOCHS,
-    Grid,
-    grids_of,
-    payload_carriers,
-    presence_signs,
-)
-from livefusion.provenance.watermark import Payload
+from livefusion.provenance.chips import EPOCH_SECONDS, EPOCHS, Grid, grids_of, presence_signs
+from livefusion.provenance.reading import FALSE_ALARM, bit_scores, read_by
+from livefusion.provenance.watermark import Payload, WatermarkKey
 
 Plane = npt.NDArray[np.uint8]
 Cells = npt.NDArray[np.float32]
 
-FALSE_ALARM = 1e-6
-"""Chance that a video without the mark is said to have it."""
 CHUNK_SECONDS = 0.5
 """What is summed up at once; an epoch may begin between two chunks."""
 WINDOW = 4
@@ -78,7 +69,7 @@ class Alignment:
 class Finding:
     """What was found: the best ``score`` (z), what it had to exceed, and how many windows did so alone.
 
-    ``payload`` is what the operator's key reads; None without the key, or if it does not check. ``searched``
+    ``payload`` is what the operator's key reads; None without the key, or if it is not sure. ``searched``
     says that it was found only by ``search``: the picture was cropped, or put into another one.
     """
 
@@ -135,8 +126,8 @@ def _table(grid: Grid) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]
     return signs, np.abs(signs)
 
 
-def detect(log: ReliefLog, secrets: Sequence[bytes] = ()) -> Finding:
-    """Look for the mark in a video; ``secrets`` are the operator's keys, by which the payload is read."""
+def detect(log: ReliefLog, keys: Sequence[WatermarkKey] = ()) -> Finding:
+    """Look for the mark in a video; ``keys`` are the operator's, by which the payload is read."""
     best: tuple[float, Alignment] | None = None
     counts = dict[tuple[Grid, bool], int]()
     looks = [(grid, mirrored) for grid in log.grids for mirrored in (False, True)]
@@ -152,7 +143,7 @@ def detect(log: ReliefLog, secrets: Sequence[bytes] = ()) -> Finding:
     limit = threshold(len(looks) * EPOCHS * PHASES)
     found = counts[alignment.grid, alignment.mirrored]
     detected = score > limit or max(counts.values()) > 0
-    payload = read_payload(log, alignment, secrets) if detected else None
+    payload = _read(log, alignment, keys) if detected else None
     return Finding(
         detected,
         score,
@@ -161,7 +152,7 @@ def detect(log: ReliefLog, secrets: Sequence[bytes] = ()) -> Finding:
         found,
         alignment if detected else None,
         payload,
-        bool(secrets),
+        bool(keys),
     )
 
 
@@ -214,29 +205,12 @@ def payload_scores(
     sums: npt.NDArray[np.float32], alignment: Alignment, secret: bytes, start: int = 0
 ) -> npt.NDArray[np.float64]:
     """(32,) z of each bit over (chunks, cells) sums from chunk ``start`` on; above 0 it reads as 1."""
-    totals, power = np.zeros(BITS), np.zeros(BITS)
-    chunk = 0
-    while chunk < len(sums):
-        epoch = alignment.epoch_of(start + chunk)
-        stop = chunk + 1
-        while stop < len(sums) and alignment.epoch_of(start + stop) == epoch:
-            stop += 1
-        carriers = payload_carriers(alignment.grid, epoch, secret)
-        values = sums[chunk:stop].sum(axis=0)[carriers.cells].astype(np.float64)
-        totals += np.bincount(carriers.bits, values * carriers.signs, BITS)
-        power += np.bincount(carriers.bits, values**2, BITS)
-        chunk = stop
-    return totals / np.sqrt(np.maximum(power, 1e-9))
+    chunks = range(len(sums))
+    epochs = groupby(chunks, key=lambda chunk: alignment.epoch_of(start + chunk))
+    stretches = ((epoch, sums[list(run)].sum(axis=0)) for epoch, run in epochs)
+    return bit_scores(alignment.grid, stretches, secret)
 
 
-def read_payload(log: ReliefLog, alignment: Alignment, secrets: Sequence[bytes]) -> Payload | None:
-    """What the first of the keys that fits reads; None if none does."""
+def _read(log: ReliefLog, alignment: Alignment, keys: Sequence[WatermarkKey]) -> Payload | None:
     sums = log.sums(alignment.grid, mirrored=alignment.mirrored).reshape(log.chunks, -1)
-    limit = chi2.isf(FALSE_ALARM / max(1, len(secrets)), BITS)
-    for secret in secrets:
-        scores = payload_scores(sums, alignment, secret)
-        if float(np.sum(scores**2)) > limit:
-            payload = Payload.of_bits(scores > 0)
-            if payload is not None:
-                return payload
-    return None
+    return read_by(keys, partial(payload_scores, sums, alignment))

@@ -7,18 +7,18 @@ that only a high score counts (``SEARCH_LIMIT``): a stretch of four seconds has 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import irfft2, next_fast_len, rfft2
-from scipy.stats import chi2
 
 from livefusion.core.geometry import Size
-from livefusion.provenance.chips import BITS, EPOCHS, Grid, payload_carriers, presence_signs
-from livefusion.provenance.detector import FALSE_ALARM, threshold
-from livefusion.provenance.watermark import Payload
+from livefusion.provenance.chips import EPOCHS, Grid, presence_signs
+from livefusion.provenance.detector import threshold
+from livefusion.provenance.reading import bit_scores, read_by
+from livefusion.provenance.watermark import Payload, WatermarkKey
 
 Field = npt.NDArray[np.float32]
 
@@ -79,7 +79,7 @@ class FieldLog:
         self.fields[stretch] += fine
 
 
-def search(fields: Sequence[Field], secrets: Sequence[bytes] = ()) -> Sighting | None:
+def search(fields: Sequence[Field], keys: Sequence[WatermarkKey] = ()) -> Sighting | None:
     """Look everywhere; None if the mark is not there for certain."""
     best: tuple[float, Place] | None = None
     for field in fields:
@@ -90,7 +90,7 @@ def search(fields: Sequence[Field], secrets: Sequence[bytes] = ()) -> Sighting |
                     best = found
             if best is not None and best[0] > SEARCH_LIMIT:
                 # It lies in all of them at the same place.
-                return Sighting(best[0], best[1], _read(fields, best[1], secrets))
+                return Sighting(best[0], best[1], _read(fields, best[1], keys))
     return None
 
 
@@ -176,22 +176,9 @@ def _look_closely(field: Field, place: Place) -> tuple[float, Place]:
     return best
 
 
-def _read(fields: Sequence[Field], place: Place, secrets: Sequence[bytes]) -> Payload | None:
+def _read(fields: Sequence[Field], place: Place, keys: Sequence[WatermarkKey]) -> Payload | None:
     """What the first of the keys that fits reads from all stretches together."""
     sums = [_cells_at(field, place).reshape(-1) for field in fields]
     signs = _signs(place.grid)
-    epochs = [int(np.argmax(signs @ x)) for x in sums]
-    limit = chi2.isf(FALSE_ALARM / max(1, len(secrets)), BITS)
-    for secret in secrets:
-        totals, power = np.zeros(BITS), np.zeros(BITS)
-        for x, epoch in zip(sums, epochs, strict=True):
-            carriers = payload_carriers(place.grid, epoch, secret)
-            values = x[carriers.cells].astype(np.float64)
-            totals += np.bincount(carriers.bits, values * carriers.signs, BITS)
-            power += np.bincount(carriers.bits, values**2, BITS)
-        scores = totals / np.sqrt(np.maximum(power, 1e-9))
-        if float(np.sum(scores**2)) > limit:
-            payload = Payload.of_bits(scores > 0)
-            if payload is not None:
-                return payload
-    return None
+    stretches = [(int(np.argmax(signs @ x)), x) for x in sums]
+    return read_by(keys, partial(bit_scores, place.grid, stretches))

@@ -57,13 +57,6 @@ class Payload:
         word = word << 8 | crc8(word.to_bytes(3, "big"))
         return np.array([word >> shift & 1 for shift in reversed(range(BITS))], np.bool_)
 
-    @staticmethod
-    def of_bits(bits: npt.NDArray[np.bool_]) -> "Payload | None":
-        """The payload of (32,) bits as they were read; None if they do not check."""
-        word = int("".join("1" if bit else "0" for bit in bits), 2)
-        payload = Payload(word >> 16, word >> 8 & 0xFF)
-        return payload if word & 0xFF == crc8((word >> 8).to_bytes(3, "big")) else None
-
 
 @dataclass(frozen=True, slots=True)
 class Watermark:

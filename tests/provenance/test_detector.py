@@ -47,13 +47,13 @@ def scene(seconds: float, *, marked: bool = True, start: float = 0.0, seed: int 
         yield luma
 
 
-def found(pictures: Iterator[Luma], *secrets: bytes) -> Finding:
+def found(pictures: Iterator[Luma], *keys: WatermarkKey) -> Finding:
     log: ReliefLog | None = None
     for number, luma in enumerate(pictures):
         log = log or ReliefLog(Size(luma.shape[1], luma.shape[0]))
         log.add(luma, number / FPS)
     assert log is not None
-    return detect(log, secrets)
+    return detect(log, keys)
 
 
 def smaller(luma: Luma, width: int, height: int) -> Luma:
@@ -61,11 +61,11 @@ def smaller(luma: Luma, width: int, height: int) -> Luma:
 
 
 def test_the_mark_is_found_and_read_with_the_right_key_only() -> None:
-    with_key = found(scene(2), KEY.secret)
+    with_key = found(scene(2), KEY)
     assert with_key.detected
     assert with_key.windows_detected == with_key.windows == 1
     assert with_key.payload == MARK.payload
-    assert found(scene(2), b"another key").payload is None
+    assert found(scene(2), WatermarkKey(b"another key of these tests", KEY.key_id)).payload is None
     without = found(scene(2))
     assert without.detected
     assert not without.key_known
@@ -73,7 +73,7 @@ def test_the_mark_is_found_and_read_with_the_right_key_only() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_picture_without_it_has_none(seed: int) -> None:
-    nothing = found(scene(4, marked=False, seed=seed), KEY.secret)
+    nothing = found(scene(4, marked=False, seed=seed), KEY)
     assert not nothing.detected
     assert nothing.windows_detected == 0
     assert nothing.payload is None
@@ -81,13 +81,13 @@ def test_a_picture_without_it_has_none(seed: int) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(854, 480), (640, 360), (1920, 1080)])
 def test_it_survives_another_size(width: int, height: int) -> None:
-    finding = found((smaller(luma, width, height) for luma in scene(2)), KEY.secret)
+    finding = found((smaller(luma, width, height) for luma in scene(2)), KEY)
     assert finding.detected
     assert finding.payload == MARK.payload
 
 
 def test_it_survives_a_mirror() -> None:
-    finding = found((luma[:, ::-1].copy() for luma in scene(2)), KEY.secret)
+    finding = found((luma[:, ::-1].copy() for luma in scene(2)), KEY)
     assert finding.alignment is not None
     assert finding.alignment.mirrored
     assert finding.payload == MARK.payload
@@ -95,13 +95,13 @@ def test_it_survives_a_mirror() -> None:
 
 @pytest.mark.parametrize("start", [9.0, 8.5, 10 * (EPOCHS - 1) + 9.0])
 def test_a_window_may_lie_across_two_epochs(start: float) -> None:
-    finding = found(scene(2, start=start), KEY.secret)
+    finding = found(scene(2, start=start), KEY)
     assert finding.windows_detected == 1
     assert finding.payload == MARK.payload
 
 
 def test_the_start_of_a_longer_video_is_found_by_its_epochs() -> None:
-    finding = found(scene(12, start=37.0), KEY.secret)
+    finding = found(scene(12, start=37.0), KEY)
     assert finding.alignment is not None
     assert (finding.alignment.first, finding.alignment.phase) == (3, 14)
     assert finding.windows_detected == finding.windows == 6
@@ -141,7 +141,7 @@ def test_a_crop_is_found_by_search_and_a_foreign_one_is_not(monkeypatch: pytest.
         log = FieldLog(Size(1024, 576))
         for number, luma in enumerate(scene(4, marked=marked)):
             log.add(luma[61:637, 154:1178].copy(), number / FPS)
-        sightings.append(search(log.fields, (KEY.secret,)))
+        sightings.append(search(log.fields, (KEY,)))
     sighting, nothing = sightings
     assert sighting is not None
     assert sighting.payload == MARK.payload

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from livefusion.core.geometry import Size
 from livefusion.ops.cpu.plane import add_plane
@@ -25,19 +23,6 @@ MARK = Watermark(WatermarkKey(b"0123456789abcdef", 7), Payload(0xABCD, 7))
 
 def test_crc_is_the_standard_one() -> None:
     assert crc8(b"123456789") == 0xF4  # the check value of CRC-8/SMBUS
-
-
-@given(st.integers(0, 0xFFFF), st.integers(0, 0xFF))
-def test_a_payload_comes_back_from_its_bits(session: int, key_id: int) -> None:
-    payload = Payload(session, key_id)
-    assert Payload.of_bits(payload.bits) == payload
-
-
-@given(st.integers(0, 0xFFFF), st.integers(0, 0xFF), st.integers(0, 31))
-def test_a_wrong_bit_is_noticed(session: int, key_id: int, bit: int) -> None:
-    bits = Payload(session, key_id).bits
-    bits[bit] ^= True
-    assert Payload.of_bits(bits) is None
 
 
 def test_the_secret_is_not_in_what_is_printed() -> None:
