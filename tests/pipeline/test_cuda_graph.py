@@ -75,16 +75,15 @@ def expected(grain: float) -> Sequence[KeptPicture]:
 
 
 # Grain turns a thousandth of a level of its strength into a level at one pixel in some hundred.
-@pytest.mark.parametrize(("grain", "mean"), [(0.0, 0.03), (1.0, 0.09)])
+@pytest.mark.parametrize(("grain", "mean"), [(0.0, 0.02), (1.0, 0.08)])
 def test_it_makes_the_pictures_that_the_cpu_makes(grain: float, mean: float) -> None:
     got = run(TwinDevice(), FRAMES, grain).pictures
     assert [one.outcome for one in got] == [Outcome.SWAPPED] * FRAMES
     for wanted, one in zip(expected(grain), got, strict=True):
         away = np.abs(wanted.luma.astype(int) - one.luma)
-        # Rounding; a few pixels on the edges of triangles, which fall to either side; and where the network
-        # is in doubt what is in front of the face, those that the track of it lets appear a picture sooner.
+        # Rounding; and a few pixels on the edges of triangles, which fall to either side.
         assert away.mean() < mean
-        assert (away > 2).mean() < 0.002
+        assert (away > 2).mean() < 0.001
         assert np.abs(wanted.chroma.astype(int) - one.chroma).max() <= 8
 
 

@@ -48,10 +48,10 @@ LF_DEVICE LfSides lf_sides(const LfOcclusionMatte& a, int x, int y) {
 }
 
 LF_DEVICE void occlusion_matte_px(const LfOcclusionMatte& a, int x, int y, int) {
-    const float p = a.share(x, y), doubt = 4.0f * p * (1.0f - p);
+    const float p = a.share(x, y), doubt = (4.0f * p * (1.0f - p) - a.least_doubt) / (1.0f - a.least_doubt);
     float* matte = a.matte.at(x, y);
     *matte = p;
-    if (doubt < a.least_doubt) return;
+    if (doubt <= 0.0f) return;
     const LfSides sum = lf_sides(a, x, y);
     float squares = 0, product = 0;
     for (int i = 0; i < 3; i++) {

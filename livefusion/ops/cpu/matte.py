@@ -114,8 +114,8 @@ def _mix_row(found: Floats, image: Floats, row: int, columns: npt.NDArray[np.flo
         if x < 0:
             continue
         p = _clipped(found[row, x])
-        doubt = np.float32(4) * p * (np.float32(1) - p)
-        if doubt < _DOUBT:
+        doubt = (np.float32(4) * p * (np.float32(1) - p) - _DOUBT) / (np.float32(1) - _DOUBT)
+        if doubt <= np.float32(0):
             matte[row, x] = p
             continue
         front, face = np.float32(sums[0]), np.float32(sums[4])

@@ -10,12 +10,12 @@ from livefusion.ops.reference.sampling import bilinear
 
 RADIUS = 8
 """Colours are taken from a square of 2 × 8 + 1 pixels, as far as it lies in the crop."""
-LEAST_WEIGHT = 17.0
+LEAST_WEIGHT = 34.0
 """The square must hold so many sure pixels of either side, or it is believed less."""
 NOISE = 400 / 255**2
 """Squared distance of the two colours at which they are believed half."""
 LEAST_DOUBT = 1 / 16
-"""What is surer than that, as 4 p (1 − p), stays as it was found."""
+"""What is surer than that, as 4 p (1 − p), stays as it was found; belief begins there at 0, without a step."""
 TINY = 0.03
 """Keeps quotients finite where there is nothing of one of the two."""
 
@@ -32,7 +32,7 @@ def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     With p for what is found, the colour in front is the mean of the square round a pixel weighted by p², that
     of the face the mean weighted by (1 − p)². ``matte`` gets p + (a − p) w: a is how far the pixel's own
     colour lies on the way from the face's to the other, clipped to [0, 1], and w how far that is believed:
-    4 p (1 − p), times d² / (d² + ``NOISE``) with d for the distance of the two colours, times the smaller
+    what 4 p (1 − p) is above ``LEAST_DOUBT``, as a share of all that it can be, times d² / (d² + ``NOISE``) with d for the distance of the two colours, times the smaller
     sum of weights over ``LEAST_WEIGHT``, at most 1.
     """
     p = np.clip(np.nan_to_num(found.astype(np.float64), nan=0.0), 0, 1)
@@ -44,9 +44,9 @@ def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     way = ahead - behind
     squares = (way * way).sum(axis=0)
     along = np.clip(((colours - behind) * way).sum(axis=0) / (squares + 1e-6), 0, 1)
-    doubt = 4 * p * (1 - p)
+    doubt = np.maximum(4 * p * (1 - p) - LEAST_DOUBT, 0) / (1 - LEAST_DOUBT)
     enough = np.minimum(np.minimum(in_front, of_face) / LEAST_WEIGHT, 1)
-    believed = np.where(doubt < LEAST_DOUBT, 0, doubt * enough * squares / (squares + NOISE))
+    believed = doubt * enough * squares / (squares + NOISE)
     matte[...] = p + (along - p) * believed
 
 
