@@ -1,10 +1,10 @@
 """What gives each track's patch the colours and the light of the scene, steady over time."""
 
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
+from livefusion.core.by_track import ByTrack
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Region
 from livefusion.core.patch import Patch
@@ -13,8 +13,6 @@ from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.reference.colour import CELL
 from livefusion.ops.registry import COLOUR_STATS, LIGHT_FIELD
 
-MOST_TRACKS = 16
-"""State is kept for so many tracks; the one that was coloured least recently makes room."""
 STEADINESS = 0.85
 """Share of the old statistics in the new ones, once a track is settled, while the scene is steady."""
 LIGHT_REACH = 0.13
@@ -34,7 +32,7 @@ class ColourMatcher:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._tracks: OrderedDict[int, _TrackColour] = OrderedDict()
+        self._tracks: ByTrack[_TrackColour] = ByTrack()
 
     def match(
         self, frame: Frame, patch: Patch, track_id: int, settings: SwapSettings, stream: Stream
@@ -72,15 +70,11 @@ class ColourMatcher:
 
     def reset(self) -> None:
         """Forget all statistics: the picture has jumped."""
-        for track in self._tracks.values():
+        for track in self._tracks:
             track.frames = 0
 
     def _track(self, track_id: int, stream: Stream) -> "_TrackColour":
-        track = self._tracks.pop(track_id, None) or _TrackColour(self._device, stream)
-        self._tracks[track_id] = track
-        while len(self._tracks) > MOST_TRACKS:
-            self._tracks.popitem(last=False)
-        return track
+        return self._tracks.of(track_id, lambda: _TrackColour(self._device, stream))
 
 
 def _radius(reach: float, region: Region) -> int:

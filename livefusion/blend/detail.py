@@ -1,17 +1,14 @@
 """What makes each track's patch as sharp and as grainy as the scene, steady over time."""
 
-from collections import OrderedDict
-
 import numpy as np
 
+from livefusion.core.by_track import ByTrack
 from livefusion.core.frame import Frame
 from livefusion.core.patch import Patch
 from livefusion.devices.device import Array, Device, Stream
 from livefusion.ops.reference.detail import DETAIL_SHAPE
 from livefusion.ops.registry import MEASURE_DETAIL, SOFTEN_PATCH
 
-MOST_TRACKS = 16
-"""State is kept for so many tracks; the one that was matched least recently makes room."""
 STEADINESS, NOISE_STEADINESS = 0.7, 0.9
 """Share of the old in the new, once a track is settled: blur comes and goes with motion, noise stays."""
 _SAMPLES_ACROSS = 80
@@ -23,7 +20,7 @@ class DetailMatcher:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._tracks: OrderedDict[int, _TrackDetail] = OrderedDict()
+        self._tracks: ByTrack[_TrackDetail] = ByTrack()
 
     def match(self, frame: Frame, patch: Patch, track_id: int, stream: Stream) -> Array:
         """Soften the patch in place; ``detail`` for ``blend_matched``, valid until the track's next patch."""
@@ -45,15 +42,11 @@ class DetailMatcher:
 
     def reset(self) -> None:
         """Forget what was found: the picture has jumped."""
-        for track in self._tracks.values():
+        for track in self._tracks:
             track.frames = 0
 
     def _track(self, track_id: int, stream: Stream) -> "_TrackDetail":
-        track = self._tracks.pop(track_id, None) or _TrackDetail(self._device, stream)
-        self._tracks[track_id] = track
-        while len(self._tracks) > MOST_TRACKS:
-            self._tracks.popitem(last=False)
-        return track
+        return self._tracks.of(track_id, lambda: _TrackDetail(self._device, stream))
 
 
 class _TrackDetail:

@@ -9,7 +9,6 @@ more than a share of the new face is ever cut out, and of a face that seems to b
 nothing is: it is drawn over whole. A face that is doubtful in itself is not swapped at all, but covered.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from math import exp
 from typing import Protocol
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from livefusion.blend.face_mask import FaceMasks
 from livefusion.blend.occlusion_crop import crop_of
 from livefusion.blend.occlusion_outline import outline_of
+from livefusion.core.by_track import ByTrack
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine
@@ -28,8 +28,6 @@ from livefusion.devices.device import Device, Stream
 from livefusion.inference.network import BoundNetwork, Loaded
 from livefusion.ops.registry import NV12_WARP_NORM, OCCLUDE, OCCLUSION_MATTE, OCCLUSION_TRACK
 
-MOST_TRACKS = 16
-"""State is kept for so many tracks; the one that was looked at least recently makes room."""
 RISE_S, FALL_S = 0.02, 0.03
 """Time constants: what comes before a face must be there at once; where it leaves, the real face shows for as
 long as that is not noticed."""
@@ -71,7 +69,7 @@ class Occlusion:
         self._faces = faces
         self._session: CropNetwork | None = None
         self._network: BoundNetwork | None = None
-        self._tracks: OrderedDict[int, _Belief] = OrderedDict()
+        self._tracks: ByTrack[_Belief] = ByTrack()
         self._looked: dict[int, tuple[int, Affine, npt.NDArray[np.uint8]]] = {}
         self._seconds = 0.0
 
@@ -142,7 +140,7 @@ class Occlusion:
 
     def reset(self) -> None:
         """Forget what was before the faces: the picture has jumped."""
-        for belief in self._tracks.values():
+        for belief in self._tracks:
             belief.seconds = None
 
     def _bound(self, faces: int) -> BoundNetwork:
@@ -164,11 +162,7 @@ class Occlusion:
     def _belief(self, track_id: int, stream: Stream) -> "_Belief":
         assert self._network is not None, "it has looked"
         side = self._network.image.shape[-1]
-        belief = self._tracks.pop(track_id, None) or _Belief(self._device, side, stream)
-        self._tracks[track_id] = belief
-        while len(self._tracks) > MOST_TRACKS:
-            self._tracks.popitem(last=False)
-        return belief
+        return self._tracks.of(track_id, lambda: _Belief(self._device, side, stream))
 
 
 class _Belief:

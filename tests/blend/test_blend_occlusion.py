@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from livefusion.blend.occlusion import LONGEST_GAP_S, MOST_TRACKS, Occlusion
+from livefusion.blend.occlusion import LONGEST_GAP_S, Occlusion
+from livefusion.core.by_track import MOST_TRACKS
 from livefusion.core.color import ColorInfo
 from livefusion.core.face import FaceTrack, TrackState
 from livefusion.core.frame import Frame

@@ -18,7 +18,8 @@ from livefusion.core.timing import Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.pool import FramePool
 from livefusion.swap.mesh.canonical import INNER_LIPS, LEFT_EYE, RIGHT_EYE
-from livefusion.swap.mesh.engine import MOST_IDENTITIES, MeshEngine
+from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.wardrobe import MOST_IDENTITIES
 
 pytestmark = pytest.mark.unit
 
@@ -137,7 +138,7 @@ def test_warm_up_leaves_the_engine_ready(identity: Identity, posed: Posed, track
 
 
 def test_the_mouth_is_no_part_of_what_is_drawn(rig: Rig, identity: Identity) -> None:
-    drawn = rig.engine._find(identity).triangles
+    drawn = rig.engine._wardrobe.find(identity).triangles
     assert not np.isin(drawn, INNER_LIPS).all(axis=1).any()
 
 

@@ -2,12 +2,12 @@
 
 import logging
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from livefusion.core.by_track import ByTrack
 from livefusion.core.color import ColorInfo, Matrix, Range
 from livefusion.core.errors import GraphError
 from livefusion.core.face import FaceTrack, Identity
@@ -26,13 +26,10 @@ from livefusion.swap.mesh.mimic import Mimic, MixBox, known_of, mix_boxes
 from livefusion.swap.mesh.shape import SourceShape
 from livefusion.swap.mesh.texture import Level, choose_level, to_levels
 from livefusion.swap.mesh.visible import visible_triangles
+from livefusion.swap.wardrobe import Wardrobe
 
 _log = logging.getLogger(__name__)
 
-MOST_TRACKS = 16
-"""Patches are kept for so many tracks; the one that was drawn least recently makes room."""
-MOST_IDENTITIES = 8
-"""A prepared identity holds about 11 MB; the one prepared least recently makes room."""
 USUAL_COLORS = (ColorInfo(), ColorInfo(matrix=Matrix.BT601))
 """Colour descriptions that textures are converted to when they are prepared; others are on first use."""
 
@@ -56,16 +53,14 @@ class MeshEngine:
         self._device = device
         self._upload_stream = device.stream("textures")
         self._vertices = VertexUpload(device)
-        self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
-        # By ``id``: an identity that was loaded anew is another one, and the former may still be shown.
-        self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
-        self._lock = threading.Lock()
+        self._patches: ByTrack[PatchMemory] = ByTrack()
+        self._wardrobe: Wardrobe[_Prepared] = Wardrobe()
         self._uploading = threading.Lock()
         """Held while something is put on the stream of the textures: faces are prepared on other threads."""
         self._warm: Event | None = None
         self._stream: Stream | None = None
         self._reader: ExpressionReader | None = None
-        self._mimics: OrderedDict[int, Mimic] = OrderedDict()
+        self._mimics: ByTrack[Mimic] = ByTrack()
 
     @property
     def name(self) -> str:
@@ -79,10 +74,8 @@ class MeshEngine:
 
     def prepare(self, identity: Identity) -> None:
         """Convert and upload the texture of an identity. ``ModelError`` if the canonical mesh is missing."""
-        with self._lock:
-            if id(identity) in self._prepared:
-                self._prepared.move_to_end(id(identity))
-                return
+        if self._wardrobe.has(identity):
+            return
         triangles = visible_triangles(identity.texture[..., 3])
         prepared = _Prepared(
             identity,
@@ -103,10 +96,7 @@ class MeshEngine:
                 self._convert(prepared, color)
             # Waited for here, so that a switch of identities does not stall the first frame with the new one.
             self._upload_stream.synchronize()
-        with self._lock:
-            self._prepared[id(identity)] = prepared
-            while len(self._prepared) > MOST_IDENTITIES:
-                self._prepared.popitem(last=False)
+        self._wardrobe.keep(identity, prepared)
         _log.debug("identity %s is ready, %d triangles show", identity.id, len(triangles))
 
     def warm_up(self) -> None:
@@ -129,7 +119,7 @@ class MeshEngine:
         """The identity's face over ``track`` as the protocol says."""
         if track.landmarks is None:
             raise GraphError(f"track {track.id} cannot be swapped without landmarks")
-        prepared = self._find(identity)
+        prepared = self._wardrobe.find(identity)
         mesh, weight = prepared.shape.onto(track.landmarks, settings.shape, settings.mouth, settings.eyes)
         shown = mesh[prepared.corners]
         box = Box.around(shown)
@@ -138,7 +128,7 @@ class MeshEngine:
         region = Region.covering(box, frame.size, CELL)
         if region.empty:
             return None
-        memory = self._memory(track.id)
+        memory = self._patches.of(track.id, lambda: PatchMemory(self._device))
         memory.level = choose_level(box.width, memory.level)
         level = self._levels(prepared, frame.color)[memory.level]
         self._wait(prepared, stream)
@@ -152,10 +142,7 @@ class MeshEngine:
 
     def _mimed(self, prepared: _Prepared, track: FaceTrack, amount: float) -> Mimic:
         """What is known of the performer's expression after this frame."""
-        mimic = self._mimics.pop(track.id, None) or Mimic(self._device)
-        self._mimics[track.id] = mimic
-        while len(self._mimics) > MOST_TRACKS:
-            self._mimics.popitem(last=False)
+        mimic = self._mimics.of(track.id, lambda: Mimic(self._device))
         assert self._reader is not None, "prepared for"
         assert track.landmarks is not None, "checked before"
         mimic.follow(self._reader, track.landmarks, prepared.strengths, amount)
@@ -190,20 +177,6 @@ class MeshEngine:
             "patch": pixels,
         }
         self._device.launch(DRAW_MESH, arguments, stream)
-
-    def _find(self, identity: Identity) -> _Prepared:
-        with self._lock:
-            prepared = self._prepared.get(id(identity))
-        if prepared is None:
-            raise GraphError(f"identity {identity.id} was not prepared")
-        return prepared
-
-    def _memory(self, track_id: int) -> PatchMemory:
-        memory = self._patches.pop(track_id, None) or PatchMemory(self._device)
-        self._patches[track_id] = memory
-        while len(self._patches) > MOST_TRACKS:
-            self._patches.popitem(last=False)
-        return memory
 
     def _levels(self, prepared: _Prepared, color: ColorInfo) -> list[Level]:
         levels = prepared.levels.get((color.matrix, color.range))

@@ -1,14 +1,16 @@
 """The swap engine for networks that users bring: any family, one network."""
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.by_track import MOST_TRACKS, ByTrack
 from livefusion.core.errors import GraphError
 from livefusion.core.face import FaceTrack, Identity, Landmarks
 from livefusion.core.frame import Frame
@@ -24,7 +26,7 @@ from livefusion.ops.reference.colour import CELL
 from livefusion.ops.registry import PATCH_OF_CROP
 from livefusion.swap.mesh.canonical import VERTEX_COUNT
 from livefusion.swap.mesh.canvas import PatchMemory
-from livefusion.swap.mesh.engine import MOST_IDENTITIES, MOST_TRACKS, MeshEngine
+from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.swap.neural.family import recipe_for
 from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
@@ -34,14 +36,15 @@ from livefusion.swap.neural.selftest import fixed_inputs, judge
 from livefusion.swap.neural.source import FindModel, SourceReader, find_route
 from livefusion.swap.neural.template import template
 from livefusion.swap.neural.verdict import MOST_BAD, Verdict
+from livefusion.swap.wardrobe import Wardrobe
 
 
 @dataclass(slots=True, eq=False)
 class _Prepared:
-    identity: Identity
     tensor: Array
     uploaded: Event | None
     latent: Floats | None = None
+    serial: int = field(default_factory=itertools.count().__next__)
 
 
 class NeuralEngine:
@@ -78,9 +81,9 @@ class NeuralEngine:
         self._mask = CropMask(device, boost)
         self._points = template(self.recipe.template, self._network.side)
         self._upload_stream = device.stream("identities")
-        self._patches: OrderedDict[int, PatchMemory] = OrderedDict()
-        self._prepared: OrderedDict[int, _Prepared] = OrderedDict()
-        self._lock = threading.Lock()
+        self._patches: ByTrack[PatchMemory] = ByTrack()
+        self._wardrobe: Wardrobe[_Prepared] = Wardrobe()
+        self._preparing = threading.Lock()
         self._told: tuple[float, ...] | None = None
         self._performers = Performers(device, self._source, live=live)
         self._weighed: OrderedDict[tuple[float, ...], Array] = OrderedDict()
@@ -111,13 +114,9 @@ class NeuralEngine:
     def prepare(self, identity: Identity) -> None:
         """Find out what the network takes of an identity, and upload it; also for the mesh engine."""
         self._mesh.prepare(identity)
-        with self._lock:
-            if id(identity) in self._prepared:
-                self._prepared.move_to_end(id(identity))
-                return
-            self._prepared[id(identity)] = self._make_ready(identity)
-            while len(self._prepared) > MOST_IDENTITIES:
-                self._prepared.popitem(last=False)
+        with self._preparing:
+            if not self._wardrobe.has(identity):
+                self._wardrobe.keep(identity, self._make_ready(identity))
 
     def warm_up(self) -> None:
         """Run everything once, and see that pictures come out; a mesh engine that was given may be at work.
@@ -145,7 +144,7 @@ class NeuralEngine:
         """The identity's face over ``track`` as the protocol says."""
         if track.landmarks is None:
             raise GraphError(f"track {track.id} cannot be swapped without landmarks")
-        prepared = self._find(identity)
+        prepared = self._wardrobe.find(identity)
         if self._verdict.given_up():
             return self._mesh.swap(frame, track, identity, settings, stream)
         patch = self._place(frame, track, identity, settings, stream)
@@ -183,7 +182,10 @@ class NeuralEngine:
             return self._mesh.swap(frame, track, identity, settings, stream)
         assert track.landmarks is not None, "checked before"
         region = region_of(track.landmarks, frame)
-        return None if region.empty else Patch(region, self._memory(track.id).view(region))
+        if region.empty:
+            return None
+        memory = self._patches.of(track.id, lambda: PatchMemory(self._device))
+        return Patch(region, memory.view(region))
 
     def _tell(
         self, prepared: _Prepared, frame: Frame, track: FaceTrack, settings: SwapSettings, stream: Stream
@@ -192,7 +194,7 @@ class NeuralEngine:
         performer, weight = None, settings.identity_weight
         if weight != NEUTRAL and prepared.latent is not None:
             performer = self._performers.latent(frame, track, stream)
-        told = (id(prepared), settings.morph, *((track.id, weight) if performer is not None else ()))
+        told = (prepared.serial, settings.morph, *((track.id, weight) if performer is not None else ()))
         if told == self._told:
             return
         if prepared.uploaded is not None:
@@ -222,7 +224,7 @@ class NeuralEngine:
     def _make_ready(self, identity: Identity) -> _Prepared:
         spec, latent = self.contract.identity, None
         if spec is None:
-            return _Prepared(identity, None, None)
+            return _Prepared(None, None)
         if self.contract.identity_kind is IdentityKind.PICTURE:
             side = spec.shape[-1]
             values = self._source.picture(identity, side if isinstance(side, int) else self.recipe.size)
@@ -231,21 +233,7 @@ class NeuralEngine:
         tensor = tensor_of(self._device, values, spec, self._upload_stream)
         uploaded = self._upload_stream.record()
         uploaded.synchronize()
-        return _Prepared(identity, tensor, uploaded, latent)
-
-    def _find(self, identity: Identity) -> _Prepared:
-        with self._lock:
-            prepared = self._prepared.get(id(identity))
-        if prepared is None:
-            raise GraphError(f"identity {identity.id} was not prepared")
-        return prepared
-
-    def _memory(self, track_id: int) -> PatchMemory:
-        memory = self._patches.pop(track_id, None) or PatchMemory(self._device)
-        self._patches[track_id] = memory
-        while len(self._patches) > MOST_TRACKS:
-            self._patches.popitem(last=False)
-        return memory
+        return _Prepared(tensor, uploaded, latent)
 
 
 def require_helpers(model: ModelFile, find: FindModel = find_of_family) -> None:

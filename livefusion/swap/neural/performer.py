@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.by_track import MOST_TRACKS
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
 from livefusion.devices.device import Array, Device, Event, Stream
 from livefusion.ops.registry import NV12_WARP_NORM
-from livefusion.swap.mesh.engine import MOST_TRACKS
 from livefusion.swap.neural.recipe import Floats
 from livefusion.swap.neural.source import RECOGNISER_SIDE, SourceReader
 

@@ -13,8 +13,9 @@ from livefusion.core.settings import SwapSettings
 from livefusion.devices.device import Stream
 from livefusion.devices.select import Fallback, fallbacks_of
 from livefusion.inference.session import Session
-from livefusion.swap.mesh.engine import MOST_IDENTITIES, MeshEngine
+from livefusion.swap.mesh.engine import MeshEngine
 from livefusion.swap.neural.engine import NeuralEngine
+from livefusion.swap.wardrobe import MOST_IDENTITIES
 
 _log = logging.getLogger(__name__)
 
