@@ -6,26 +6,21 @@ hangs) is left to ``chaos_run``.
 """
 
 import random
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from livefusion.core.errors import LiveFusionError
 from livefusion.core.events import Discontinuity, FormatChange
 from livefusion.core.settings import MissingFacePolicy, Pace, SafetySettings, Settings
-from livefusion.devices.device import Device
-from livefusion.media.formats import OutputFormat
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.permit import CONSENT_WITHDRAWN, FREE, Permit
 from livefusion.runtime.backoff import RestartPolicy
-from livefusion.testing.chaos_run import ChaosResult, threads_left
 from livefusion.testing.chaos_source import ChaosSource
+from livefusion.testing.court import ChaosResult, Court
 from livefusion.testing.faults import FaultBoard, FaultyDevice, FragileDevice, Mishap
 from livefusion.testing.injections import ANALYSE, RENDER, Entry, Reels, Scene
-from livefusion.testing.judge import JudgeSink
 from livefusion.testing.mark import no_mark
 
 RESTARTS: Final = RestartPolicy(first_ns=1_000_000, longest_ns=2_000_000, failures=1_000_000)
@@ -164,7 +159,6 @@ def run_storm(reels: Reels, faults: int, seed: int, *, fragile: bool = False, fp
 
     A ``fragile`` device is lost at the end of it, and the rest is played on the CPU.
     """
-    before = set(threading.enumerate())
     board, rng = FaultBoard(), random.Random(seed)
     device = FragileDevice("fragile", board) if fragile else FaultyDevice(board)
     holder: list[Pipeline] = []
@@ -180,51 +174,22 @@ def run_storm(reels: Reels, faults: int, seed: int, *, fragile: bool = False, fp
         yield from scene.play(8)
 
     source = ChaosSource(device, reels, [("storm", play)], board=board, rng=rng, fps=fps)
-    judges: list[JudgeSink] = []
-
-    def judge(number: int) -> Callable[[Device, OutputFormat], JudgeSink]:
-        def make(where: Device, form: OutputFormat) -> JudgeSink:
-            name = f"sink {number}"
-            sink = JudgeSink(where, source, before_write=lambda: board.meet(name), name=name)
-            judges.append(sink)
-            return sink
-
-        return make
-
-    source.is_well = lambda since_ns: bool(judges) and judges[0].is_well(since_ns)
+    court = Court(source, board)
     parts = Parts(
         device=device,
         source=lambda _: source,
-        sinks=[judge(number) for number in range(SINKS)],
+        sinks=[court.seat(f"sink {number}") for number in range(SINKS)],
         restarts=RESTARTS,
         mark=no_mark,
     )
     safety = SafetySettings(on_missing_face=rng.choice(POLICIES))
-    pipeline = Pipeline(Settings(input="storm:", pace=Pace.REALTIME, safety=safety), parts=parts)
-    holder.append(pipeline)
-    errors: list[str] = []
-    try:
-        pipeline.start()
-        pipeline.wait()
-    except LiveFusionError as error:
-        errors.append(str(error))
-    finally:
-        board.release()
-        pipeline.stop()
+    holder.append(Pipeline(Settings(input="storm:", pace=Pace.REALTIME, safety=safety), parts=parts))
+    result = court.hear(holder[0])
     struck = Counter(
         f"{strike.work.partition(':')[2] or strike.work} {strike.mishap}" for strike in board.strikes
     )
-    return ChaosResult(
-        struck=sum((storm.struck for storm in storms), struck),
-        pictures=sum(len(one.sightings) for one in judges),
-        outcomes=sum((one.outcomes for one in judges), Counter()),
-        raw=[exposure for one in judges for exposure in one.raw],
-        largest_share=max((one.largest_share for one in judges), default=0.0),
-        out_of_order=sum(one.out_of_order for one in judges),
-        unrecovered=source.unrecovered,
-        errors=errors,
-        threads_left=threads_left(before),
-    )
+    result.struck = sum((storm.struck for storm in storms), struck)
+    return result
 
 
 def _play(storm: Storm, faults: int) -> Iterator[Entry]:

@@ -22,8 +22,8 @@ from livefusion.pipeline import stages
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.runtime.backoff import RestartPolicy
-from livefusion.testing.chaos_run import threads_left
 from livefusion.testing.chaos_source import ChaosSource
+from livefusion.testing.court import threads_left
 from livefusion.testing.faults import FaultBoard, FragileDevice, Mishap
 from livefusion.testing.injections import Entry, Injection, Reels, Scene, format_change, work_fails
 from livefusion.testing.judge import JudgeSink

@@ -17,7 +17,7 @@ from livefusion.media.formats import OutputFormat
 from livefusion.media.sinks.file import FileSink
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
-from livefusion.testing.chaos_run import threads_left
+from livefusion.testing.court import threads_left
 from livefusion.testing.host_cupy import HostCupy
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.injections import Reels

@@ -7,7 +7,7 @@ import pytest
 
 from livefusion.cli.bench.fault_tally import FaultTally
 from livefusion.core.frame import Outcome
-from livefusion.testing.chaos_run import ChaosResult
+from livefusion.testing.court import ChaosResult
 from livefusion.testing.injections import Reels
 from livefusion.testing.storm import run_storm
 

@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from livefusion.core.frame import Outcome
-from livefusion.testing.chaos_run import ChaosResult
+from livefusion.testing.court import ChaosResult
 
 NAME = "faults.jsonl"
 

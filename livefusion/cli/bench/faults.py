@@ -15,7 +15,8 @@ from livefusion.cli.bench.sheet import write_sheet
 from livefusion.core.color import ColorInfo
 from livefusion.core.frame import Outcome
 from livefusion.faces.embed import cosine
-from livefusion.testing.chaos_run import ChaosResult, draw_script, run_chaos
+from livefusion.testing.chaos_run import draw_script, run_chaos
+from livefusion.testing.court import ChaosResult
 from livefusion.testing.injections import Reels
 from livefusion.testing.judge import Sample
 from livefusion.testing.likeness import Likeness
