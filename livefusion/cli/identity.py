@@ -10,7 +10,7 @@ from livefusion.cli.flags import add_settings, settings_from
 from livefusion.cli.identity_check import check, describe_check
 from livefusion.cli.identity_consent import export, recorded, remove, revoke, rows
 from livefusion.cli.identity_suggest import ABOUT, describe_suggest, suggest
-from livefusion.cli.parser import CommandParser
+from livefusion.cli.parser import Actions, CommandParser
 from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
 from livefusion.core.catalogue import catalogue
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return status
 
 
-def _describe_ends(actions: "argparse._SubParsersAction[CommandParser]") -> None:
+def _describe_ends(actions: Actions) -> None:
     for action, what, more in (
         ("revoke", "withdraw a consent", "Programs that show the face show the slate within a moment."),
         ("remove", "delete a face and its consent for good", "Nothing of either is left."),

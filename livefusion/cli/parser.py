@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from livefusion.core.errors import SettingsError
 from livefusion.core.words import did_you_mean
@@ -25,7 +25,7 @@ class CommandParser(argparse.ArgumentParser):
         )
         self.add_argument("--debug", action="store_true", help="show a traceback when something fails")
 
-    def add_actions(self, metavar: str) -> "argparse._SubParsersAction[CommandParser]":
+    def add_actions(self, metavar: str) -> "Actions":
         """Room for actions: ``add_parser(NAME, help=, description=, example=)`` gives each its parser."""
         return self.add_subparsers(dest="action", required=True, metavar=metavar, parser_class=CommandParser)
 
@@ -50,3 +50,7 @@ class CommandParser(argparse.ArgumentParser):
         if message.endswith("expected one argument"):
             remedy += ", and write a name that begins with - as ./-NAME"
         raise SettingsError(message, remedy)
+
+
+Actions: TypeAlias = "argparse._SubParsersAction[CommandParser]"
+"""Where a command's actions are added."""
