@@ -193,10 +193,8 @@ def blend_rows(  # noqa: PLR0917 numba takes no keyword-only arguments
                 luma_row(words[down : down + 3], white, coarse, vertical, grain)
             _levels(two[down], alphas, through, levels[down])
             target = dense(luma[y + row + down])[x + left + start : x + left + stop]
-            lit, below = wide[ahead, 0, begin:end], wide[behind, 0, begin:end]
-            _blend_luma(
-                two[down], levels[down], gains[0], lit, below, shares[down], grain[start:stop], target
-            )
+            lit = (wide[ahead, 0, begin:end], wide[behind, 0, begin:end], shares[down])
+            _blend_luma(two[down], levels[down], gains[0], *lit, grain[start:stop], target)
         for channel in range(1, 3):
             lights = (wide[ahead, channel, begin:end], wide[behind, channel, begin:end])
             specks, sums = speckle[channel - 1, start:stop], colours[channel - 1, start:stop]

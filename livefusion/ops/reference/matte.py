@@ -15,7 +15,7 @@ LEAST_WEIGHT = 34.0
 NOISE = 400 / 255**2
 """Squared distance of the two colours at which they are believed half."""
 LEAST_DOUBT = 1 / 16
-"""What is surer than that, as 4 p (1 − p), stays as it was found; belief begins there at 0, without a step."""
+"""What is surer than that, as 4 p (1 − p), stays as it was found: belief begins at 0 there."""
 TINY = 0.03
 """Keeps quotients finite where there is nothing of one of the two."""
 
@@ -32,8 +32,9 @@ def occlusion_matte(*, found: Floats, image: Floats, matte: Floats) -> None:
     With p for what is found, the colour in front is the mean of the square round a pixel weighted by p², that
     of the face the mean weighted by (1 − p)². ``matte`` gets p + (a − p) w: a is how far the pixel's own
     colour lies on the way from the face's to the other, clipped to [0, 1], and w how far that is believed:
-    what 4 p (1 − p) is above ``LEAST_DOUBT``, as a share of all that it can be, times d² / (d² + ``NOISE``) with d for the distance of the two colours, times the smaller
-    sum of weights over ``LEAST_WEIGHT``, at most 1.
+    what 4 p (1 − p) is above ``LEAST_DOUBT``, as a share of the most that it can be, times d² / (d² +
+    ``NOISE``) with d for the distance of the two colours, times the smaller sum of weights over
+    ``LEAST_WEIGHT``, at most 1.
     """
     p = np.clip(np.nan_to_num(found.astype(np.float64), nan=0.0), 0, 1)
     colours = image.astype(np.float64)
