@@ -18,6 +18,7 @@ import numpy.typing as npt
 from watermark_clips import FPS, HEIGHT, WIDTH, Clip
 
 from livefusion.core.geometry import Size
+from livefusion.media.inspect import luma_of
 from livefusion.ops.cpu.plane import add_plane
 from livefusion.provenance.chips import Grid, presence_signs
 from livefusion.provenance.detector import (
@@ -106,7 +107,7 @@ def transcoded(pictures: Iterable[Luma], setting: Setting) -> tuple[list[Luma], 
     memory.seek(0)
     reader: Any = av.open(memory)
     with reader:
-        return [frame.to_ndarray(format="gray") for frame in reader.decode(video=0)], kbit
+        return [luma_of(frame) for frame in reader.decode(video=0)], kbit
 
 
 def _options(codec: str, rate: int) -> dict[str, str]:

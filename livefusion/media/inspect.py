@@ -87,7 +87,7 @@ class Inspection:
                     return
                 self.key_frames += bool(frame.key_frame)
                 self._note(frame)
-                yield _luma(frame), max(0.0, time - first)
+                yield luma_of(frame), max(0.0, time - first)
         except (FFmpegError, OSError, ValueError) as error:
             self.damaged = str(getattr(error, "strerror", None) or error)
             _log.debug("the video ends early: %s", error)
@@ -110,7 +110,7 @@ class Inspection:
                         self.notices.append(notice)
 
 
-def _luma(frame: Any) -> Luma:
+def luma_of(frame: Any) -> Luma:
     """The luma of a frame in eight bits, for as long as the frame lives or as a copy."""
     if frame.format.name not in {"yuv420p", "yuvj420p", "nv12", "yuv422p", "yuvj422p", "yuv444p", "gray"}:
         frame = frame.reformat(format="gray")
