@@ -8,7 +8,9 @@ from livefusion.cli.parser import CommandParser
 from livefusion.core.errors import MachineError, ProvenanceError
 from livefusion.pipeline.seal import seal
 from livefusion.pipeline.verify import verify
-from livefusion.provenance.manifest import SIGNED_SUFFIX, can_sign, manifest_state
+from livefusion.provenance.manifest import APART, SIGNED_SUFFIXES, can_sign, manifest_state, sidecar_of
+
+_KINDS = " or ".join(SIGNED_SUFFIXES)
 
 
 def parser() -> CommandParser:
@@ -16,10 +18,11 @@ def parser() -> CommandParser:
     made = CommandParser(
         "livefusion sign",
         "Complete the metadata of recordings and sign them (C2PA), as a run does when it ends. Only what\n"
-        "carries the watermark of your own key is signed.",
+        "carries the watermark of your own key is signed. The signature of an MP4 goes into it, that of a\n"
+        "Matroska file beside it, into a file of the same name that ends in .c2pa.",
         "livefusion sign recording.mp4",
     )
-    made.add_argument("files", metavar="FILE", type=Path, nargs="+", help=f"a recording ({SIGNED_SUFFIX})")
+    made.add_argument("files", metavar="FILE", type=Path, nargs="+", help=f"a recording ({_KINDS})")
     return made
 
 
@@ -36,8 +39,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _sign(path: Path) -> str:
-    if path.suffix.lower() != SIGNED_SUFFIX:
-        raise ProvenanceError(f"{path} cannot be signed", "C2PA has a place in MP4, not in Matroska")
+    if path.suffix.lower() not in SIGNED_SUFFIXES:
+        raise ProvenanceError(f"{path} cannot be signed", f"what is signed is {_KINDS}")
     if manifest_state(path).state in {"valid", "trusted"}:
         return "is signed already"
     payload = verify(str(path)).watermark.payload
@@ -46,4 +49,4 @@ def _sign(path: Path) -> str:
             f"{path} does not carry the watermark of your key", "sign what LiveFusion recorded with it"
         )
     seal(path, f"{payload.session:04x}-{payload.key_id:02x}")
-    return "signed"
+    return f"signed, in {sidecar_of(path).name}" if path.suffix.lower() in APART else "signed"

@@ -10,7 +10,7 @@ from livefusion.media.formats import OutputLabel
 from livefusion.provenance.certificate import load_certificate
 from livefusion.provenance.keys import OperatorKey
 from livefusion.provenance.label import content_id, file_tags, stream_notice, xmp_packet
-from livefusion.provenance.manifest import SIGNED_SUFFIX, can_sign, sign_file
+from livefusion.provenance.manifest import EMBEDDING, SIGNED_SUFFIXES, can_sign, sign_file
 from livefusion.provenance.watermark import Watermark
 from livefusion.provenance.xmp import append_xmp, read_xmp
 
@@ -60,13 +60,14 @@ class Sealer:
 def seal(path: Path, run: str) -> bool:
     """Complete the metadata of a recording and sign it; whether it could be signed here.
 
-    A Matroska file, or any without c2pa-python, keeps the metadata that it was written with. Raises
-    ``MachineError``, ``ProvenanceError``, ``IdentityError`` or ``OutputError`` if it should have been signed
-    and was not.
+    Another kind of file than ``SIGNED_SUFFIXES``, or any without c2pa-python, keeps the metadata that it was
+    written with. Raises ``MachineError``, ``ProvenanceError``, ``IdentityError`` or ``OutputError`` if it
+    should have been signed and was not.
     """
-    if path.suffix.lower() != SIGNED_SUFFIX:
+    suffix = path.suffix.lower()
+    if suffix not in SIGNED_SUFFIXES:
         return False
-    if read_xmp(path) is None:
+    if suffix == EMBEDDING and read_xmp(path) is None:
         append_xmp(path, xmp_packet())
     if not can_sign():
         return False

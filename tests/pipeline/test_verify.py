@@ -11,13 +11,14 @@ import av
 import numpy as np
 import pytest
 
+from livefusion.cli.main import main
 from livefusion.core.errors import InputError
 from livefusion.core.settings import Pace, Settings
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.seal import seal
 from livefusion.pipeline.verify import verify
 from livefusion.provenance.label import SOURCE_TYPE_URI
-from livefusion.provenance.manifest import can_sign, manifest_state
+from livefusion.provenance.manifest import can_sign, manifest_state, sidecar_of
 
 pytestmark = pytest.mark.media
 
@@ -70,9 +71,7 @@ def test_everything_in_a_recording_says_what_it_is(
     assert said["metadata"]["digitalSourceType"] == SOURCE_TYPE_URI
     assert said["metadata"]["aigc"]["Label"] == "1"
     assert said["metadata"]["xmp"] == (index == 0)
-    if index == 1:
-        assert said["c2pa"]["state"] == "unsupported"
-    elif can_sign():
+    if can_sign():
         assert said["c2pa"]["state"] == "valid"
         assert said["c2pa"]["source_types"] == (SOURCE_TYPE_URI,)
 
@@ -123,14 +122,59 @@ def test_what_is_no_video_is_said(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+@pytest.mark.parametrize("index", [0, 1])
 def test_a_change_after_the_signature_is_noticed(
-    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+    recorded: tuple[Path, Path, dict[str, Any]], index: int, tmp_path: Path
 ) -> None:
-    path = tmp_path / "changed.mp4"
-    data = bytearray(recorded[0].read_bytes())
+    path = tmp_path / f"changed{recorded[index].suffix}"
+    data = bytearray(recorded[index].read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
+    if index == 1:
+        shutil.copy(sidecar_of(recorded[1]), sidecar_of(path))
     assert manifest_state(path).state == "invalid"
+
+
+@pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+@pytest.mark.parametrize("change", ["longer", "shorter"])
+def test_a_signature_beside_a_file_covers_its_length(
+    recorded: tuple[Path, Path, dict[str, Any]], change: str, tmp_path: Path
+) -> None:
+    path, data = tmp_path / "a.mkv", recorded[1].read_bytes()
+    path.write_bytes(data + b"\0" if change == "longer" else data[:-1])
+    shutil.copy(sidecar_of(recorded[1]), sidecar_of(path))
+    assert manifest_state(path).state == "invalid"
+
+
+@pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+@pytest.mark.parametrize("content", [b"", b"no manifest", b"\0" * 5000])
+def test_a_damaged_signature_beside_a_file_is_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.mkv"
+    path.write_bytes(b"any bytes")
+    sidecar_of(path).write_bytes(content)
+    assert manifest_state(path).state == "unreadable"
+
+
+def test_a_matroska_file_alone_has_no_signature(
+    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    shutil.copy(recorded[1], tmp_path / "alone.mkv")
+    assert manifest_state(tmp_path / "alone.mkv").state == "none"
+
+
+@pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
+def test_a_matroska_file_that_was_cut_off_is_signed_beside_it(
+    recorded: tuple[Path, Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "killed.mkv"
+    data = recorded[1].read_bytes()
+    path.write_bytes(data[: len(data) * 9 // 10])
+    assert main(["sign", str(path)]) == 0
+    assert "signed, in killed.c2pa" in capsys.readouterr().out
+    assert verify(str(path)).manifest.state == "valid"
+    assert path.read_bytes() == data[: len(data) * 9 // 10], "the file itself stays as it was"
+    assert main(["sign", str(path)]) == 0
+    assert "signed already" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not can_sign(), reason="c2pa-python is not installed")
