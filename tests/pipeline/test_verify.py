@@ -22,7 +22,8 @@ from livefusion.provenance.manifest import can_sign, manifest_state, sidecar_of
 
 pytestmark = pytest.mark.media
 
-SECONDS = 3
+SECONDS = 5
+"""Of 3 s that were encoded anew, one payload of some twenty could not be read."""
 
 
 @pytest.fixture(scope="module")
