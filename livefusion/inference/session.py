@@ -19,6 +19,7 @@ from livefusion.inference.loaded import Lane, load_network
 from livefusion.inference.placement import Placement
 from livefusion.inference.provider import place_of
 from livefusion.inference.registry import ModelEntry, TensorSpec
+from livefusion.inference.tensorrt import Builder
 
 # A live source has one size, or two at a format change; photos of many sizes must not pile up buffers.
 _MOST_BINDINGS = 4
@@ -77,6 +78,11 @@ class Session:
         """Name of the type the network computes in: `fp32` or `fp16`."""
         dtype = self.entry.inputs[0].dtype
         return _PRECISIONS.get(dtype, dtype)
+
+    @property
+    def takes_new_shapes(self) -> bool:
+        """Whether a free axis may have another size at no cost: an engine would be built anew for it."""
+        return self.placement.provider not in set(Builder)
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:

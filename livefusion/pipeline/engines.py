@@ -51,13 +51,16 @@ class EngineChoice:
         if self.is_neural:
             require_helpers(self.find())
 
-    def make(self, device: Device, *, live: bool = False) -> SwapEngine:
-        """The engine, on a device; ``live``, a network is loaded while the mesh engine is at work."""
+    def make(self, device: Device, *, live: bool = False, faces: int = 1) -> SwapEngine:
+        """The engine, on a device, for so many ``faces`` a frame.
+
+        ``live``, a network is loaded while the mesh engine is at work.
+        """
         mesh = MeshEngine(device)
         if not self.is_neural:
             return mesh
         model = self.find()
-        load = partial(NeuralEngine, device, model, mesh=mesh, boost=self._boost, live=live)
+        load = partial(NeuralEngine, device, model, mesh=mesh, boost=self._boost, faces=faces, live=live)
         return StandbyEngine(mesh, load, live=live, wanted=model.name)
 
 

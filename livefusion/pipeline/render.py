@@ -136,6 +136,7 @@ class RenderStage:
         covered = self._cover(item, plan)
         if covered.whole or not item.trusted:
             return self._leave(frame, covered, plan, Outcome.SAFE if covered.hidden else Outcome.RAW)
+        self._engine.look(frame, seen)
         for track in seen:
             self._swap(frame, track, plan)
         return self._leave(frame, covered, plan, _outcome(seen, item, covered, plan.hiding))

@@ -158,7 +158,8 @@ class Stages:
         if self._drawing is not None:
             self._drawing = self._occluder = self._masks = self.enhancer = None
             self._recovery.free(footing.device)
-        engine = self._choice.make(footing.device, live=not self._patient)
+        faces = footing.faces(self._faces).max_faces
+        engine = self._choice.make(footing.device, live=not self._patient, faces=faces)
         occlusion = self._make_occlusion(footing)
         self.enhancer = self._make_enhancer(footing)
         stage = RenderStage(

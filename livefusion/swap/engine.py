@@ -1,5 +1,6 @@
 """What every way of making a new face has in common."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from livefusion.core.face import FaceTrack, Identity
@@ -33,6 +34,14 @@ class SwapEngine(Protocol):
 
     def warm_up(self) -> None:
         """Compile or load whatever the first ``swap`` would have to wait for."""
+        ...
+
+    def look(self, frame: Frame, tracks: Sequence[FaceTrack]) -> None:
+        """Take note of all faces of a frame that ``swap`` will be asked for, in that order.
+
+        An engine may make several of them at once then, from the frame as it is when the first is asked for.
+        Without it each face is made by itself.
+        """
         ...
 
     def swap(

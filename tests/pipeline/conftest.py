@@ -35,6 +35,9 @@ class PaintingEngine:
     def warm_up(self) -> None:
         pass
 
+    def look(self, frame: Frame, tracks: Any) -> None:
+        pass
+
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Any
     ) -> Patch | None:

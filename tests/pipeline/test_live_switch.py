@@ -128,11 +128,11 @@ class HeldEngine(NeuralEngine):
     waits = threading.Event()
     made: list["HeldEngine"] = []  # noqa: RUF012 emptied for each test
 
-    def __init__(self, device: Device, model: ModelFile, *, mesh: MeshEngine, boost: int, live: bool) -> None:
+    def __init__(self, device: Device, model: ModelFile, *, mesh: MeshEngine, **how: Any) -> None:
         assert self.may_load.wait(timeout=LONGEST_S)
         self.drawn: dict[int, list[Drawn]] = defaultdict(list)
         self.breakable = Breakable(model.entry)
-        super().__init__(device, model, mesh=mesh, session=self.breakable, boost=boost, live=live)
+        super().__init__(device, model, mesh=mesh, session=self.breakable, **how)
         self.made.append(self)
 
     def prepare(self, identity: Identity) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -112,6 +113,9 @@ class MeshEngine:
         self._draw(posed, triangles, level, PatchMemory(self._device).view(region), stream)
         self._warm = stream.record()
         self._warm.synchronize()
+
+    def look(self, frame: Frame, tracks: Sequence[FaceTrack]) -> None:
+        """Nothing is gained by drawing several faces at once."""
 
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream

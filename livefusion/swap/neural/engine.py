@@ -1,23 +1,21 @@
 """The swap engine for networks that users bring: any family, one network."""
 
-import itertools
 import threading
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.alignment import five_points, similarity_onto
-from livefusion.core.by_track import MOST_TRACKS, ByTrack
+from livefusion.core.by_track import ByTrack
 from livefusion.core.errors import GraphError
 from livefusion.core.face import FaceTrack, Identity, Landmarks
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Region
 from livefusion.core.patch import Patch
 from livefusion.core.settings import SwapSettings
-from livefusion.devices.device import Array, Device, Event, Stream
+from livefusion.devices.device import Device, Stream
 from livefusion.devices.select import Fallback
 from livefusion.inference.catalog import ModelFile, find_of_family
 from livefusion.inference.contract import Family, IdentityKind, read_contract
@@ -27,24 +25,27 @@ from livefusion.ops.registry import PATCH_OF_CROP
 from livefusion.swap.mesh.canonical import VERTEX_COUNT
 from livefusion.swap.mesh.canvas import PatchMemory
 from livefusion.swap.mesh.engine import MeshEngine
+from livefusion.swap.neural.bucket import Bucket
 from livefusion.swap.neural.family import recipe_for
+from livefusion.swap.neural.groups import Group, Groups
 from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
-from livefusion.swap.neural.performer import NEUTRAL, Performers, weighed
-from livefusion.swap.neural.recipe import Floats
+from livefusion.swap.neural.performer import Performers
 from livefusion.swap.neural.selftest import fixed_inputs, judge
 from livefusion.swap.neural.source import FindModel, SourceReader, find_route
+from livefusion.swap.neural.teller import Order, Prepared, Teller
 from livefusion.swap.neural.template import template
 from livefusion.swap.neural.verdict import MOST_BAD, Verdict
 from livefusion.swap.wardrobe import Wardrobe
 
 
-@dataclass(slots=True, eq=False)
-class _Prepared:
-    tensor: Array
-    uploaded: Event | None
-    latent: Floats | None = None
-    serial: int = field(default_factory=itertools.count().__next__)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Made:
+    """What a bucket holds: the faces of a group, the key of their order, and the maps to their crops."""
+
+    group: Group
+    key: tuple[float, ...]
+    to_crops: tuple[Affine, ...]
 
 
 class NeuralEngine:
@@ -52,8 +53,8 @@ class NeuralEngine:
 
     Where the network gives something that is no picture, the mesh engine's face takes its place. ``find``
     gives the user's models of a family, by which an identity is told to the network; ``boost`` is how many
-    times finer than the network faces are made (``SwapNetwork``); ``live``, no picture waits to
-    see whose face the performer has.
+    times finer than the network faces are made and ``faces`` how many of a frame at once, if the device gains
+    by it (``SwapNetwork``); ``live``, no picture waits to see whose face the performer has.
 
     ``ModelError`` if the file, or one that it needs, is missing, damaged or foreign; what the device says.
     """
@@ -67,6 +68,7 @@ class NeuralEngine:
         session: Session | None = None,
         find: FindModel = find_of_family,
         boost: int = 1,
+        faces: int = 1,
         live: bool = False,
     ) -> None:
         self._device = device
@@ -77,16 +79,25 @@ class NeuralEngine:
         self.recipe = recipe_for(self.contract)
         self._source = SourceReader(self.recipe, model.name, find)
         self.session = session or load_session(device, model)
-        self._network = SwapNetwork(device, self.session, self.contract, self.recipe, model.name, boost=boost)
+        self._network = SwapNetwork(
+            device,
+            self.session,
+            self.contract,
+            self.recipe,
+            model.name,
+            boost=boost,
+            faces=faces if self.session.takes_new_shapes else 1,
+        )
+        self._groups = Groups(self._network.sizes)
+        self._made: dict[int, _Made] = {}
         self._mask = CropMask(device, boost)
         self._points = template(self.recipe.template, self._network.side)
         self._upload_stream = device.stream("identities")
         self._patches: ByTrack[PatchMemory] = ByTrack()
-        self._wardrobe: Wardrobe[_Prepared] = Wardrobe()
+        self._wardrobe: Wardrobe[Prepared] = Wardrobe()
         self._preparing = threading.Lock()
-        self._told: tuple[float, ...] | None = None
         self._performers = Performers(device, self._source, live=live)
-        self._weighed: OrderedDict[tuple[float, ...], Array] = OrderedDict()
+        self._teller = Teller(device, self.contract, self._performers)
         self._verdict = Verdict(device, model.name, "the mesh engine's face is shown")
 
     @property
@@ -127,9 +138,11 @@ class NeuralEngine:
             self._mesh.warm_up()
         self._device.prepare(PATCH_OF_CROP)
         inputs = fixed_inputs(self.contract, self.recipe)
-        answer = self._network.try_out(inputs, self._device.stream("warm-up"))
-        self._told = None
-        judge(self.name, self.recipe, answer, self._on_cpu(inputs))
+        answers = self._network.try_out(inputs, self._device.stream("warm-up"))
+        self._made.clear()
+        wanted = self._on_cpu(inputs)
+        for answer in answers:
+            judge(self.name, self.recipe, answer, wanted)
 
     def _on_cpu(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.floating] | None:
         """What the network gives on the CPU; None if that is where it runs."""
@@ -137,6 +150,11 @@ class NeuralEngine:
             return None
         outputs = Session(self._model.entry).run(inputs)
         return np.array(outputs[self.contract.picture])
+
+    def look(self, frame: Frame, tracks: Sequence[FaceTrack]) -> None:
+        """Note the faces of a frame: those of a group are cropped before the first of them is pasted."""
+        if self._groups.most > 1:
+            self._groups.look(frame, [track for track in tracks if track.landmarks is not None])
 
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
@@ -150,13 +168,11 @@ class NeuralEngine:
         patch = self._place(frame, track, identity, settings, stream)
         if patch is None:
             return None
-        self._tell(prepared, frame, track, settings, stream)
-        to_crop = similarity_onto(five_points(track.landmarks), self._points)
-        self._network.run(frame, to_crop, stream)
+        bucket, seat, to_crop = self._make(Order(prepared, frame, settings), track, stream)
         mask = self._mask.draw(
             track.landmarks, to_crop, self._network.side, stream, mouth=settings.mouth, eyes=settings.eyes
         )
-        self._network.read(frame, mask, stream)
+        self._network.read(bucket, seat, frame, mask, stream)
         # From the pixels of the patch, which begin at its region.
         place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
         arguments = {
@@ -166,9 +182,34 @@ class NeuralEngine:
             "patch": patch.pixels,
         }
         self._device.launch(PATCH_OF_CROP, arguments, stream)
-        if self._verdict.note(self._network.bad, stream):
+        if self._verdict.note(self._network.bad, frame, stream):
             return self._mesh.swap(frame, track, identity, settings, stream)
         return patch
+
+    def _make(self, order: Order, track: FaceTrack, stream: Stream) -> tuple[Bucket, int, Affine]:
+        """Where the new face of a track is, and the map to its crop.
+
+        All of a group are made with the first that is asked for.
+        """
+        group = self._groups.of(order.frame, track)
+        made = self._made.get(len(group))
+        if made is not None and made.group is group and made.key != order.key:
+            group, made = (track,), None  # the others were made for somebody else
+        if made is None or made.group is not group:
+            made = self._run(group, order, stream)
+        seat = group.index(track)
+        return self._network.bucket(len(group)), seat, made.to_crops[seat]
+
+    def _run(self, group: Group, order: Order, stream: Stream) -> _Made:
+        """Make the faces of a group."""
+        bucket, to_crops = self._network.bucket(len(group)), []
+        for seat, track in enumerate(group):
+            assert track.landmarks is not None, "checked before"
+            self._teller.tell(bucket, seat, order, track, stream)
+            to_crops.append(similarity_onto(five_points(track.landmarks), self._points))
+        bucket.run(order.frame, to_crops, stream)
+        made = self._made[len(group)] = _Made(group, order.key, tuple(to_crops))
+        return made
 
     def _place(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
@@ -187,44 +228,10 @@ class NeuralEngine:
         memory = self._patches.of(track.id, lambda: PatchMemory(self._device))
         return Patch(region, memory.view(region))
 
-    def _tell(
-        self, prepared: _Prepared, frame: Frame, track: FaceTrack, settings: SwapSettings, stream: Stream
-    ) -> None:
-        """Whose face it is, unless the network knows already."""
-        performer, weight = None, settings.identity_weight
-        if weight != NEUTRAL and prepared.latent is not None:
-            performer = self._performers.latent(frame, track, stream)
-        told = (prepared.serial, settings.morph, *((track.id, weight) if performer is not None else ()))
-        if told == self._told:
-            return
-        if prepared.uploaded is not None:
-            stream.wait(prepared.uploaded)
-            prepared.uploaded = None
-        tensor = prepared.tensor
-        if performer is not None:
-            tensor = self._weigh(told, prepared, performer, weight, stream)
-        self._network.tell(tensor, settings.morph, stream)
-        self._told = told
-
-    def _weigh(
-        self, told: tuple[float, ...], prepared: _Prepared, performer: Floats, weight: float, stream: Stream
-    ) -> Array:
-        """The identity as it is told with a performer's, kept for as long as both are about."""
-        spec = self.contract.identity
-        assert spec is not None, "it has a latent"
-        assert prepared.latent is not None, "only latents are weighed"
-        if told not in self._weighed:
-            values = weighed(prepared.latent, performer, weight)
-            self._weighed[told] = tensor_of(self._device, values, spec, stream)
-            while len(self._weighed) > MOST_TRACKS:
-                self._weighed.popitem(last=False)
-        self._weighed.move_to_end(told)
-        return self._weighed[told]
-
-    def _make_ready(self, identity: Identity) -> _Prepared:
+    def _make_ready(self, identity: Identity) -> Prepared:
         spec, latent = self.contract.identity, None
         if spec is None:
-            return _Prepared(None, None)
+            return Prepared(None, None)
         if self.contract.identity_kind is IdentityKind.PICTURE:
             side = spec.shape[-1]
             values = self._source.picture(identity, side if isinstance(side, int) else self.recipe.size)
@@ -233,7 +240,7 @@ class NeuralEngine:
         tensor = tensor_of(self._device, values, spec, self._upload_stream)
         uploaded = self._upload_stream.record()
         uploaded.synchronize()
-        return _Prepared(tensor, uploaded, latent)
+        return Prepared(tensor, uploaded, latent)
 
 
 def require_helpers(model: ModelFile, find: FindModel = find_of_family) -> None:

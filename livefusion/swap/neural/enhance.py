@@ -142,7 +142,7 @@ class PatchRestorer:
         moved = {"crop": self._crop, "bad": self._bad, "to_crop": place, "share": share}
         self._device.launch(REFINE_PATCH, moved | {"patch": patch.pixels}, stream)
         self.restored += 1
-        self._verdict.note(self._bad, stream)
+        self._verdict.note(self._bad, frame, stream)
 
     def _pasted(self, frame: Frame, patch: Patch, to_crop: Affine, stream: Stream) -> tuple[Array, Array]:
         """The planes of a picture with the patch pasted in, as far as the crop sees it."""

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from livefusion.core.errors import GraphError, LiveFusionError
 from livefusion.core.face import FaceTrack, Identity
@@ -85,15 +85,23 @@ class StandbyEngine:
             self._loader = threading.Thread(target=self._bring_in_beside, name="load-network", daemon=True)
             self._loader.start()
 
+    def look(self, frame: Frame, tracks: Sequence[FaceTrack]) -> None:
+        """Have the engine at work take note of the faces of a frame."""
+        self._engine_for(frame).look(frame, tracks)
+
     def swap(
         self, frame: Frame, track: FaceTrack, identity: Identity, settings: SwapSettings, stream: Stream
     ) -> Patch | None:
         """The face that the engine at work makes; all faces of a frame are made by the same one."""
+        return self._engine_for(frame).swap(frame, track, identity, settings, stream)
+
+    def _engine_for(self, frame: Frame) -> MeshEngine | NeuralEngine:
+        """The engine at work, which changes between two frames alone."""
         place = frame.source_id, frame.epoch, frame.seq
         if place != self._seq:
             self._seq = place
             self._at_work = self._network or self._mesh
-        return self._at_work.swap(frame, track, identity, settings, stream)
+        return self._at_work
 
     def wait(self, *, timeout: float) -> bool:
         """Wait until the network is ready or has failed; False if ``timeout`` seconds passed first."""

@@ -209,7 +209,7 @@ def test_tiles_in_one_run_and_one_after_another(folder: StandinFolder) -> None:
         engine = NeuralEngine(
             CpuDevice(), folder.swap(one, any_number=many), find=folder.finder(one), boost=2
         )
-        assert engine._network._network.count == runs
+        assert engine._network.bucket(1).runs == runs
 
 
 WEIGHED = ["inswapper_128", "hyperswap_256", "ghost_256", "simswap_512"]
