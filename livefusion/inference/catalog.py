@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -89,7 +89,12 @@ class ModelFile:
             source,
             self.graph.inputs,
             self.graph.outputs,
+            computes=self.graph.inner_dtype,
         )
+
+    def widened(self, reason: str) -> ModelEntry | None:
+        """The same network in float32, where halves do not do for a ``reason``; None if it has no halves."""
+        return replace(self.entry, widened=reason) if self.graph.inner_dtype == "float16" else None
 
 
 def user_models() -> Path:

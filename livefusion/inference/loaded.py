@@ -55,6 +55,7 @@ class NetworkKey:
     graphs: bool
     on_own_stream: bool
     loosened: bool = False
+    widened: bool = False
 
 
 class LoadedNetworks:
@@ -92,7 +93,8 @@ def load_network(
     Raises ModelError, MachineError and DeviceError as `Session` does.
     """
     own_stream = place.on_cuda and device is not None
-    key = NetworkKey(entry.path, entry.sha256, place, threads, graphs, own_stream, bool(entry.loosened))
+    changed = bool(entry.loosened), bool(entry.widened)
+    key = NetworkKey(entry.path, entry.sha256, place, threads, graphs, own_stream, *changed)
 
     def load() -> LoadedNetwork:
         started = time.perf_counter_ns()
@@ -118,7 +120,7 @@ def _load(
     load_cuda()
     lane = None if device is None else Lane(device.stream(entry.name))
     stream = None if lane is None else lane.stream.handle
-    engine = Engines().fitting(entry.sha256, place)
+    engine = None if entry.widened else Engines().fitting(entry.sha256, place)
     if engine is not None:
         try:
             return load_engine(entry, engine, place, lane, threads=threads, graphs=graphs)

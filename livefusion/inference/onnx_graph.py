@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -95,8 +96,24 @@ class OnnxGraph:
     @cached_property
     def weight_dtype(self) -> str:
         """The float type of most weights, whatever the file is called; ``float32`` if there are none."""
-        counts: dict[str, int] = {}
-        for weight in (*self.initializers, *self.constants):
-            counts[weight.dtype] = counts.get(weight.dtype, 0) + prod(weight.shape)
-        floats = {name: count for name, count in counts.items() if "float" in name}
-        return max(floats, key=lambda name: floats[name]) if floats else "float32"
+        return _most((weight.dtype, prod(weight.shape)) for weight in (*self.initializers, *self.constants))
+
+    @cached_property
+    def inner_dtype(self) -> str:
+        """The float type that it computes in: weights kept in halves may be cast before they are read."""
+        nodes = (*self.nodes, *self.inner)
+        read = {name for node in nodes if node.op != "Cast" for name in node.inputs}
+        cast = {name for node in nodes if node.op == "Cast" for name in node.inputs} - read
+        return _most(
+            ("float32" if weight.name in cast else weight.dtype, prod(weight.shape))
+            for weight in (*self.initializers, *self.constants)
+        )
+
+
+def _most(weights: Iterable[tuple[str, int]]) -> str:
+    """The float type of most numbers of some (type, count); ``float32`` if there are none."""
+    counts: dict[str, int] = {}
+    for dtype, count in weights:
+        if "float" in dtype:
+            counts[dtype] = counts.get(dtype, 0) + count
+    return max(counts, key=lambda name: counts[name]) if counts else "float32"

@@ -47,6 +47,8 @@ class ModelEntry:
 
     ``loosened`` are places in the file where a size of an output stands that need not be so: exports of
     networks for pictures of any size often state those of one. ONNX Runtime would refuse buffers of others.
+    ``computes`` is the float type inside, if it is known. ``widened`` has a network in halves run in float32,
+    and says why.
     """
 
     name: str
@@ -59,9 +61,11 @@ class ModelEntry:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     loosened: tuple[int, ...] = ()
+    computes: str = ""
+    widened: str = ""
 
     def read(self) -> bytes:
-        """Return the file's content, which is the registered one but for what is loosened.
+        """Return the file's content, which is the registered one but for what is loosened or widened.
 
         Raises ModelError when the file is missing, unreadable or not the registered one.
         """
@@ -70,7 +74,13 @@ class ModelEntry:
         except OSError as error:
             raise self._unreadable(error) from error
         self._compare(len(content), hashlib.sha256(content).hexdigest())
-        return _loosen(content, self.loosened) if self.loosened else content
+        content = _loosen(content, self.loosened) if self.loosened else content
+        return self._widen(content) if self.widened else content
+
+    def _widen(self, content: bytes) -> bytes:
+        from livefusion.inference.widen import widen  # it needs what reads files, which needs this
+
+        return widen(content, self.name)
 
     def verify(self) -> None:
         """Check size and sha256, streaming the file; raises ModelError like `read`."""

@@ -76,7 +76,7 @@ class Session:
     @property
     def precision(self) -> str:
         """Name of the type the network computes in: `fp32` or `fp16`."""
-        dtype = self.entry.inputs[0].dtype
+        dtype = "float32" if self.entry.widened else self.entry.computes or self.entry.inputs[0].dtype
         return _PRECISIONS.get(dtype, dtype)
 
     @property
@@ -86,12 +86,15 @@ class Session:
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
-        """What runs elsewhere than it was asked to."""
-        if not self.placement.shapes:
-            return ()
-        wanted = f"all of {self.entry.name} on {self.placement.provider}"
-        reason = f"it leaves {', '.join(self.placement.shapes)} to the CPU, for shapes alone"
-        return (Fallback(wanted, str(self.placement), reason),)
+        """What runs elsewhere than it was asked to, or in another precision."""
+        found = []
+        if self.entry.widened:
+            found.append(Fallback(f"{self.entry.name} in fp16", "fp32", self.entry.widened))
+        if self.placement.shapes:
+            wanted = f"all of {self.entry.name} on {self.placement.provider}"
+            reason = f"it leaves {', '.join(self.placement.shapes)} to the CPU, for shapes alone"
+            found.append(Fallback(wanted, str(self.placement), reason))
+        return tuple(found)
 
     def dtype_of(self, tensor: str) -> str:
         """Return the type of an input or output; raises GraphError for another name."""

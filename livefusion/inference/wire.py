@@ -123,6 +123,16 @@ class WireFile:
         return span
 
 
+def varint(value: int) -> bytes:
+    """A whole number, 0 or more, in as few bytes as it takes."""
+    parts = bytearray()
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
 def _varint(content: bytes, at: int, where: int) -> tuple[int, int]:
     """The number at ``at``, and where it ends."""
     value = 0

@@ -12,7 +12,7 @@ pytest.importorskip("onnx")
 from livefusion.core.errors import ModelError
 from livefusion.core.geometry import Size
 from livefusion.core.settings import Pace, Settings, SwapSettings
-from livefusion.inference.catalog import MODELS_FOLDER_VARIABLE
+from livefusion.inference.catalog import MODELS_FOLDER_VARIABLE, UserModels
 from livefusion.media.sinks.memory import MemorySink
 from livefusion.media.sources.file import FileSource
 from livefusion.pipeline.assemble import Pipeline
@@ -21,6 +21,8 @@ from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.render import ENHANCE, OCCLUDER, RUNGS
 from livefusion.testing.face_standins import mask_standin, restorer_standin
 from livefusion.testing.performer_clip import render_clip
+from livefusion.testing.standins.check import StandinFolder
+from livefusion.testing.standins.truth import truth
 
 pytestmark = pytest.mark.media
 
@@ -94,6 +96,19 @@ def test_a_file_that_cannot_do_it_is_refused_before_anything_is_opened(
         run(clip, **{setting: str(wrong)})
     with pytest.raises(ModelError):
         run(clip, **{setting: str(tmp_path / "gone.onnx")})
+
+
+def test_report_says_that_halves_did_not_do(clip: Path, tmp_path: Path) -> None:
+    one, folder = truth("inswapper_128_half"), StandinFolder(tmp_path)
+    UserModels().add(folder.helper("arcface").path, family="arcface")
+    for large, precision in ((False, "fp16"), (True, "fp32")):
+        model = folder.swap(one, large=large)
+        report, _ = run(clip, engine=str(model.path))
+        (told,) = (network for network in report["engine"]["models"] if network["name"] == model.name)
+        assert told["precision"] == precision
+        fallbacks = [one["got"] for one in report["device"]["fallbacks"] if model.name in one["wanted"]]
+        assert fallbacks == (["fp32"] if large else [])
+        assert report["frames"]["swapped"] > 0
 
 
 def test_rungs_are_those_of_what_is_there(tmp_path: Path) -> None:

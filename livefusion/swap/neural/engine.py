@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from livefusion.core.alignment import five_points, similarity_onto
 from livefusion.core.by_track import ByTrack
-from livefusion.core.errors import GraphError
+from livefusion.core.errors import GraphError, ModelError
 from livefusion.core.face import FaceTrack, Identity, Landmarks
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Region
@@ -19,6 +19,7 @@ from livefusion.devices.device import Device, Stream
 from livefusion.devices.select import Fallback
 from livefusion.inference.catalog import ModelFile, find_of_family
 from livefusion.inference.contract import Family, IdentityKind, read_contract
+from livefusion.inference.registry import ModelEntry
 from livefusion.inference.session import Session
 from livefusion.ops.reference.colour import CELL
 from livefusion.ops.registry import PATCH_OF_CROP
@@ -31,7 +32,7 @@ from livefusion.swap.neural.groups import Group, Groups
 from livefusion.swap.neural.mask import CropMask
 from livefusion.swap.neural.network import SwapNetwork, tensor_of
 from livefusion.swap.neural.performer import Performers
-from livefusion.swap.neural.selftest import fixed_inputs, judge
+from livefusion.swap.neural.selftest import fixed_inputs, judge, widened_after
 from livefusion.swap.neural.source import FindModel, SourceReader, find_route
 from livefusion.swap.neural.teller import Order, Prepared, Teller
 from livefusion.swap.neural.template import template
@@ -79,15 +80,8 @@ class NeuralEngine:
         self.recipe = recipe_for(self.contract)
         self._source = SourceReader(self.recipe, model.name, find)
         self.session = session or load_session(device, model)
-        self._network = SwapNetwork(
-            device,
-            self.session,
-            self.contract,
-            self.recipe,
-            model.name,
-            boost=boost,
-            faces=faces if self.session.takes_new_shapes else 1,
-        )
+        self._boost, self._faces = boost, faces
+        self._network = self._bind()
         self._groups = Groups(self._network.sizes)
         self._made: dict[int, _Made] = {}
         self._mask = CropMask(device, boost)
@@ -132,11 +126,35 @@ class NeuralEngine:
     def warm_up(self) -> None:
         """Run everything once, and see that pictures come out; a mesh engine that was given may be at work.
 
-        ``ModelError`` if the network gives none here, or another one than on the CPU.
+        A network in half precision that does not give the picture of single precision runs in that from then
+        on. ``ModelError`` if the network gives none here, or another one than on the CPU.
         """
         if self._own_mesh:
             self._mesh.warm_up()
         self._device.prepare(PATCH_OF_CROP)
+        try:
+            self._try_out()
+        except ModelError as error:
+            wide = widened_after(error, self._model, self.session)
+            if wide is None:
+                raise
+            self.session = load_session(self._device, self._model, wide)
+            self._network = self._bind()
+            self._try_out()
+
+    def _bind(self) -> SwapNetwork:
+        faces = self._faces if self.session.takes_new_shapes else 1
+        return SwapNetwork(
+            self._device,
+            self.session,
+            self.contract,
+            self.recipe,
+            self._model.name,
+            boost=self._boost,
+            faces=faces,
+        )
+
+    def _try_out(self) -> None:
         inputs = fixed_inputs(self.contract, self.recipe)
         answers = self._network.try_out(inputs, self._device.stream("warm-up"))
         self._made.clear()
@@ -145,10 +163,10 @@ class NeuralEngine:
             judge(self.name, self.recipe, answer, wanted)
 
     def _on_cpu(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> npt.NDArray[np.floating] | None:
-        """What the network gives on the CPU; None if that is where it runs."""
+        """What the network gives on the CPU, in single precision; None if the CPU is where it runs."""
         if self.session.device_name == "cpu":
             return None
-        outputs = Session(self._model.entry).run(inputs)
+        outputs = Session(self._model.widened("it is the yardstick") or self._model.entry).run(inputs)
         return np.array(outputs[self.contract.picture])
 
     def look(self, frame: Frame, tracks: Sequence[FaceTrack]) -> None:
@@ -255,7 +273,10 @@ def region_of(landmarks: Landmarks, frame: Frame) -> Region:
     return Region.covering(Box.around(landmarks[:VERTEX_COUNT]), frame.size, CELL)
 
 
-def load_session(device: Device, model: ModelFile) -> Session:
-    """The network of a model where the device computes. Raises what ``Session`` does."""
+def load_session(device: Device, model: ModelFile, entry: ModelEntry | None = None) -> Session:
+    """The network of a model, or an ``entry`` made of it, where the device computes.
+
+    Raises what ``Session`` does.
+    """
     where = device.name if device.name.startswith("cuda") else "cpu"
-    return Session(model.entry, where, device=device, graphs=where != "cpu", shapes_on_cpu=True)
+    return Session(entry or model.entry, where, device=device, graphs=where != "cpu", shapes_on_cpu=True)

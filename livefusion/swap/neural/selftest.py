@@ -11,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import ModelError
+from livefusion.inference.catalog import ModelFile
 from livefusion.inference.contract import SwapContract
+from livefusion.inference.registry import ModelEntry
+from livefusion.inference.session import Session
 from livefusion.swap.neural.recipe import Recipe
 
 _log = logging.getLogger(__name__)
@@ -22,6 +25,17 @@ LEAST_SPREAD: Final = 1 / 255
 """Standard deviation of an answer, of the full scale: what has less is a box of one colour."""
 
 Floats = npt.NDArray[np.float32]
+
+
+def widened_after(error: ModelError, model: ModelFile, session: Session) -> ModelEntry | None:
+    """A network that failed its test in half precision, in single precision, and the log says so.
+
+    None if it was in single precision already.
+    """
+    wide = None if session.entry.widened else model.widened(error.problem)
+    if wide is not None:
+        _log.warning("%s; it runs in fp32", error.problem)
+    return wide
 
 
 def fixed_inputs(contract: SwapContract, recipe: Recipe) -> dict[str, npt.NDArray[np.generic]]:
@@ -51,7 +65,7 @@ def judge(
     ``ModelError`` if not.
     """
     shown = _shown(answer, recipe)
-    if not np.isfinite(shown).all():
+    if not np.isfinite(answer).all():
         raise ModelError(
             f"{name} gives something that is no picture here", "get another file of it, or use fp32"
         )
@@ -71,6 +85,6 @@ def judge(
 
 
 def _shown(answer: npt.NDArray[np.floating], recipe: Recipe) -> npt.NDArray[np.float64]:
-    """The picture in [0, 1]; what is no number stays so."""
+    """The picture in [0, 1]."""
     values = answer.astype(np.float64) * recipe.gain + recipe.offset
     return np.clip(values, 0, 1)

@@ -84,10 +84,12 @@ def build_swap(
     emap_name: str = "emap",
     shuffle: int | None = None,
     any_number: bool = False,
+    large: bool = False,
 ) -> Path:
     """The stand-in of a swap network; an inswapper's matrix may be called otherwise and lie anywhere.
 
-    It takes one picture, or with ``any_number`` as many at once as are wanted; a DFM's masks are of one.
+    It takes one picture, or with ``any_number`` as many at once as are wanted; a DFM's masks are of one. A
+    ``large`` one has values on the way that half precision cannot hold.
     """
     graph = Graph(truth.inner)
     size = truth.size
@@ -97,6 +99,7 @@ def build_swap(
     inputs: dict[str, Shape] = {truth.input_name: _image_shape(truth, size)}
     added = _told(graph, truth, inputs)
     face = graph.add("Add", placed, added) if added else placed
+    face = _enlarged_on_the_way(graph, face) if large else face
     outputs = _picture_out(graph, truth, face)
     if truth.steps == "emap":
         graph.constant(known.emap(), emap_name)  # read by no node
@@ -104,6 +107,19 @@ def build_swap(
         inputs = {name: ("batch", *shape[1:]) for name, shape in inputs.items()}
         outputs = {name: ("batch", *shape[1:]) for name, shape in outputs.items()}
     return graph.write(path, inputs, outputs, shuffle=shuffle)
+
+
+def _enlarged_on_the_way(graph: Graph, face: str) -> str:
+    """The face as it is, by way of values of some 100 000.
+
+    They pass through operators that ONNX Runtime has for halves on a CPU too: it computes others in float32,
+    and leaves casts out between them.
+    """
+    large, small = graph.constant(512.0), graph.constant(1 / 512)
+    face = graph.add("Mul", graph.add("Mul", face, large), large)
+    twice = graph.add("Concat", face, face, axis=1)
+    ends = (graph.constant([number], dtype="int64") for number in (0, 3, 1))
+    return graph.add("Mul", graph.add("Mul", graph.add("Slice", twice, *ends), small), small)
 
 
 def build_recogniser(family: str, path: Path) -> Path:

@@ -42,14 +42,14 @@ class StandinFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def swap(self, truth: Truth, *, any_number: bool = False) -> ModelFile:
+    def swap(self, truth: Truth, *, any_number: bool = False, large: bool = False) -> ModelFile:
         """The swap network; the weights of those that compute in halves lie in another order."""
-        name = f"{truth.name}_any" if any_number else truth.name
+        name = truth.name + "_any" * any_number + "_large" * large
         path = self._folder / f"{name}{'.dfm' if truth.family == 'dfm' else '.onnx'}"
         if not path.exists():
             halves = truth.inner == "float16"
             emap_name, shuffle = ("buff2fs", 3) if halves else ("emap", None)
-            build_swap(truth, path, emap_name=emap_name, shuffle=shuffle, any_number=any_number)
+            build_swap(truth, path, emap_name=emap_name, shuffle=shuffle, any_number=any_number, large=large)
         return inspect(path, family=truth.family)
 
     def finder(self, truth: Truth) -> Callable[[str], ModelFile | None]:
