@@ -30,6 +30,7 @@ from livefusion.media.webrtc.desk import Desk, Session  # noqa: E402
 from livefusion.media.webrtc.exchange import Exchange  # noqa: E402
 from livefusion.media.webrtc.inlet import ReceivedPicture, SenderGone  # noqa: E402
 from livefusion.media.webrtc.loop import LoopThread  # noqa: E402
+from livefusion.media.webrtc.names import require_names  # noqa: E402
 from livefusion.media.webrtc.offer import UnsupportedOfferError  # noqa: E402
 from livefusion.testing.webrtc import LossyRelay, numbered_picture, read_number  # noqa: E402
 
@@ -255,7 +256,7 @@ def _part(room: Room, kind: type) -> Any:
 
 def test_an_aiortc_without_such_a_name_is_refused_with_what_to_do() -> None:
     with pytest.raises(MachineError, match=r"has no _gone.*install aiortc"):
-        compat.require_names(object(), ["_gone"])
+        require_names(object(), ["_gone"])
 
 
 def test_pictures_come_in_order_and_with_their_own_time(room: Room) -> None:

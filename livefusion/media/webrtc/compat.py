@@ -26,7 +26,8 @@ from aiortc.rtp import (
     unpack_header_extensions,
 )
 
-from livefusion.core.errors import MachineError
+from livefusion.media.webrtc.bursts import read_in_bursts
+from livefusion.media.webrtc.names import require_names
 
 # Constrained baseline first: it is what x264's ultrafast makes and what every browser has. Main and the two
 # High profiles are what OBS, phones and FFmpeg really send; the decoder copes with all of them.
@@ -263,30 +264,22 @@ def limit_candidates(peer: RTCPeerConnection, seconds: float, addresses: Iterabl
     """Let our candidates be gathered within so many seconds, and on these addresses alone; before they are.
 
     Why: aioice opens a socket on each address of this machine, whatever the server listens on, and waits for
-    five seconds for a STUN server that does not answer.
+    five seconds for a STUN server that does not answer. The sockets are read in bursts then.
     """
     require_names(peer, PEER_NAMES)
     for transport in getattr(peer, PEER_NAMES[0]):
         require_names(transport.iceGatherer, GATHERER_NAMES)
         connection = transport.iceGatherer._connection
         require_names(connection, CONNECTION_NAMES)
-        gather = connection.get_component_candidates
-
-        connection.get_component_candidates = _limited(gather, seconds, addresses)
+        connection.get_component_candidates = _limited(connection, seconds, addresses)
 
 
-def _limited(gather: Any, seconds: float, wanted: Iterable[str] | None) -> Any:
+def _limited(connection: Any, seconds: float, wanted: Iterable[str] | None) -> Any:
+    gather = connection.get_component_candidates
+
     async def limited(component: int, addresses: list[str]) -> Any:
-        return await gather(component, addresses if wanted is None else list(wanted), timeout=seconds)
+        found = await gather(component, addresses if wanted is None else list(wanted), timeout=seconds)
+        read_in_bursts(connection)
+        return found
 
     return limited
-
-
-def require_names(part: Any, names: Iterable[str]) -> None:
-    """``MachineError`` if a part of aiortc lacks one of these names."""
-    lacking = [name for name in names if not hasattr(part, name)]
-    if lacking:
-        raise MachineError(
-            f"this aiortc is not one that LiveFusion knows ({type(part).__name__} has no {lacking[0]})",
-            "install aiortc 1.16",
-        )
