@@ -1,10 +1,10 @@
 """Finding the watermark again, in whatever became of the picture.
 
 Everything is a correlation of what the cells of a stretch of video are lighter or darker than their
-neighbours, x, with signs s that are −1 or 1: z = Σ s·x / √Σ x². For signs that have nothing to do with the
-picture, which is so of every wrong key, z has variance 1 and falls off at least as fast as a normal
-distribution does (Hoeffding), whatever the picture shows. How many signs were tried is known, and the limit
-rises with it (``threshold``).
+surroundings explain, x (``whitening``), with signs s that are −1 or 1: z = Σ s·x / √Σ x². For signs that
+have nothing to do with the picture, which is so of every wrong key, z has variance 1 and falls off at least
+as fast as a normal distribution does (Hoeffding), whatever the picture shows. How many signs were tried is
+known, and the limit rises with it (``threshold``).
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from livefusion.core.geometry import Size
 from livefusion.provenance.chips import EPOCH_SECONDS, EPOCHS, Grid, grids_of, presence_signs
 from livefusion.provenance.reading import FALSE_ALARM, bit_scores, read_by
 from livefusion.provenance.watermark import Payload, WatermarkKey
+from livefusion.provenance.whitening import whitened
 
 Plane = npt.NDArray[np.uint8]
 Cells = npt.NDArray[np.float32]
@@ -31,21 +32,11 @@ WINDOW = 4
 """Chunks of a window, which is judged by itself."""
 PHASES = round(EPOCH_SECONDS / CHUNK_SECONDS)
 """Chunks of an epoch."""
-_CLIP = 3.0  # levels: what differs more from its neighbours is an edge; ±3 found the mark better than ±6
-_AROUND = np.array([[1, 2, 1], [2, 0, 2], [1, 2, 1]], np.float32) / 12
 
 
 def threshold(trials: int) -> float:
     """The z that the best of so many signs exceeds by chance once in 1/``FALSE_ALARM`` videos."""
     return float(norm.isf(FALSE_ALARM / max(1, trials)))
-
-
-def relief(luma: Cells, grid: Grid) -> Cells:
-    """(rows, columns): what each cell of a (h, w) luma is lighter than those around it, within ±3 levels."""
-    cells = cv2.resize(luma, (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
-    around = cv2.filter2D(cells, -1, _AROUND, borderType=cv2.BORDER_REFLECT)
-    clipped: Cells = np.clip(cells - around, -_CLIP, _CLIP)
-    return clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,37 +77,49 @@ class Finding:
 
 @dataclass(eq=False)
 class ReliefLog:
-    """Sums of the relief of a video by chunks of half a second, on every grid that it may have."""
+    """What of a video can be its mark (``whitened``), by chunks of half a second and on every likely grid."""
 
     size: Size
     grids: tuple[Grid, ...] = ()
-    _sums: dict[Grid, list[Cells]] = field(default_factory=dict)
+    _cells: dict[Grid, list[Cells]] = field(default_factory=dict)
+    _counts: list[int] = field(default_factory=list)
+    _whitened: dict[Grid, Cells] = field(default_factory=dict)
     _from: float | None = None
 
     def __post_init__(self) -> None:
         self.grids = self.grids or grids_of(self.size)
-        self._sums = {grid: [] for grid in self.grids}
+        self._cells = {grid: [] for grid in self.grids}
 
     def add(self, luma: Plane, seconds: float) -> None:
         """Take the picture of that media time; the times must not fall."""
         if self._from is None:
             self._from = seconds
         chunk = int((seconds - self._from) // CHUNK_SECONDS)
+        self._counts += [0] * (chunk + 1 - len(self._counts))
+        self._counts[chunk] += 1
+        self._whitened.clear()
         levels = luma.astype(np.float32)
-        for grid, sums in self._sums.items():
+        for grid, sums in self._cells.items():
             while len(sums) <= chunk:
                 sums.append(np.zeros((grid.rows, grid.columns), np.float32))
-            sums[chunk] += relief(levels, grid)
+            sums[chunk] += cv2.resize(levels, (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
 
     @property
     def chunks(self) -> int:
         """How many chunks there are so far."""
-        return len(self._sums[self.grids[0]])
+        return len(self._counts)
 
     def sums(self, grid: Grid, *, mirrored: bool) -> Cells:
-        """(chunks, rows, columns) sums of the relief."""
-        sums = np.stack(self._sums[grid])
+        """(chunks, rows, columns) of what may be the mark, as much of each chunk as it has pictures."""
+        if grid not in self._whitened:
+            chunks = zip(self._cells[grid], self._counts, strict=True)
+            self._whitened[grid] = np.stack([_of_chunk(sums, n) for sums, n in chunks])
+        sums = self._whitened[grid]
         return np.ascontiguousarray(sums[:, :, ::-1]) if mirrored else sums
+
+
+def _of_chunk(sums: Cells, pictures: int) -> Cells:
+    return whitened(sums / np.float32(max(1, pictures))) * np.float32(pictures**0.5)
 
 
 @lru_cache(maxsize=8)
