@@ -1,9 +1,14 @@
-"""What every test leaves as it found it."""
+"""What every test finds, and leaves as it found it."""
 
 import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# Property tests draw the same examples every time, and a busy machine does not fail them.
+settings.register_profile("livefusion", derandomize=True, deadline=None)
+settings.load_profile("livefusion")
 
 
 @pytest.fixture(autouse=True)
