@@ -4,6 +4,7 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final
@@ -14,6 +15,8 @@ from livefusion.core.geometry import Size
 from livefusion.testing.media import pattern_picture
 
 FPS: Final = 20
+Draw = Callable[[Size, int], Any]
+"""Makes the picture (``av.VideoFrame``) of a number, just before it is sent."""
 _PAYLOAD_TYPE, _CLOCK, _SSRC = 96, 90_000, 7
 _SDP = (
     "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nt=0 0\r\nm=video 0 RTP/AVP 96\r\n"
@@ -22,15 +25,17 @@ _SDP = (
 
 
 class RtspServer:
-    """Serves any path to any number of viewers, 20 pictures a second of ``size``; a context manager.
+    """Serves any path to any number of viewers, ``fps`` pictures a second of ``size``; a context manager.
 
-    ``visits`` counts those that began to play.
+    ``visits`` counts those that began to play. ``port`` 0 is any that is free.
     """
 
-    def __init__(self, size: Size) -> None:
+    def __init__(self, size: Size, *, port: int = 0, fps: int = FPS, draw: Draw = pattern_picture) -> None:
         self.visits = 0
         self._size = size
-        self._door = socket.create_server(("127.0.0.1", 0))
+        self._fps = fps
+        self._draw = draw
+        self._door = socket.create_server(("127.0.0.1", port))
         self._visitors: list[socket.socket] = []
         self._stopped = threading.Event()
 
@@ -60,6 +65,7 @@ class RtspServer:
         with suppress(OSError):  # the door is shut
             while True:
                 visitor, _ = self._door.accept()
+                visitor.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._visitors.append(visitor)
                 threading.Thread(target=self._answer, args=(visitor,), daemon=True).start()
 
@@ -82,19 +88,19 @@ class RtspServer:
         from aiortc.codecs.h264 import H264Encoder
         from aiortc.rtp import RtpPacket
 
-        packer, encoder = H264Encoder(), _encoder(self._size)
+        packer, encoder = H264Encoder(), _encoder(self._size, self._fps)
         sequence, began = 0, time.monotonic()
         with suppress(OSError):  # the viewer went
             for index in range(1 << 20):
-                if self._stopped.wait(timeout=max(0.0, began + index / FPS - time.monotonic())):
+                if self._stopped.wait(timeout=max(0.0, began + index / self._fps - time.monotonic())):
                     return
-                picture = pattern_picture(self._size, index)
+                picture = self._draw(self._size, index)
                 picture.pts = index
                 for packet in encoder.encode(picture):
                     payloads, _ = packer.pack(packet)
                     for at, payload in enumerate(payloads):
                         part = RtpPacket(_PAYLOAD_TYPE, at + 1 == len(payloads), sequence, 0, _SSRC, payload)
-                        part.timestamp = index * _CLOCK // FPS
+                        part.timestamp = index * _CLOCK // self._fps
                         data = part.serialize()
                         visitor.sendall(b"$\0" + struct.pack(">H", len(data)) + data)
                         sequence = sequence + 1 & 0xFFFF
@@ -110,9 +116,9 @@ def _reply(method: str, number: str) -> bytes:
     return f"RTSP/1.0 200 OK\r\nCSeq: {number}\r\n{head}\r\n{body}".encode()
 
 
-def _encoder(size: Size) -> Any:
+def _encoder(size: Size, fps: int) -> Any:
     context: Any = av.CodecContext.create("libx264", "w")
     context.width, context.height, context.pix_fmt = size.width, size.height, "yuv420p"
-    context.time_base = Fraction(1, FPS)
-    context.options = {"preset": "ultrafast", "tune": "zerolatency", "g": str(FPS)}
+    context.time_base = Fraction(1, fps)
+    context.options = {"preset": "ultrafast", "tune": "zerolatency", "g": str(fps)}
     return context

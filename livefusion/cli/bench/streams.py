@@ -1,7 +1,7 @@
-"""What RTMP and MPEG-TS add between our output and our input, by a number in the picture.
+"""What RTMP, MPEG-TS and RTSP add between our output and our input, by a number in the picture.
 
 Measured from a picture's way into the output to its decoded self at the input: our encoder, muxer, the
-network or nginx, demuxer and decoder are in it.
+network or nginx, demuxer and decoder are in it. Of RTSP a small server takes the place of the output.
 """
 
 import socket
@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -31,7 +32,8 @@ from livefusion.media.network.sink import StreamSink
 from livefusion.media.network.source import StreamSource
 from livefusion.runtime.stage import StageContext
 from livefusion.testing.nginx import find_nginx, nginx_rtmp
-from livefusion.testing.webrtc import BITS, burn_number, read_number
+from livefusion.testing.rtsp_server import RtspServer
+from livefusion.testing.webrtc import BITS, burn_number, numbered_picture, read_number
 
 SCENARIO = "streams"
 SIZE, FPS = Size(640, 360), 30
@@ -53,6 +55,7 @@ def measure(options: BenchOptions) -> list[Figure]:
         else:
             ways.insert(0, ("RTMP through nginx", f"{stack.enter_context(nginx_rtmp(options.folder))}/a", ""))
         ways.append(("MPEG-TS by UDP", f"udp://127.0.0.1:{_port(socket.SOCK_DGRAM)}", ""))
+        ways.append(("RTSP", f"rtsp://127.0.0.1:{_port()}/live", ""))
         for name, url, listen in ways:
             options.note(f"streams: {name} for {options.seconds:g} s")
             figures += _measure_way(name, url, listen, options.seconds)
@@ -60,7 +63,7 @@ def measure(options: BenchOptions) -> list[Figure]:
 
 
 def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figure]:
-    publisher = Publisher(url)
+    publisher = _publisher(url)
     source = StreamSource(parse_stream(url + listen, InputError), url, CpuDevice())
     publisher.start()
     try:
@@ -69,7 +72,7 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
         killed_ns = time.monotonic_ns()
         publisher.stop()
         gone_ns = _until(source, lambda entry: isinstance(entry, Discontinuity))
-        again = Publisher(url)
+        again = _publisher(url)
         again.start()
         back_ns = _until(source, lambda entry: isinstance(entry, Frame) and _number_in(entry) is not None)
         again_ns = again.started_ns
@@ -77,6 +80,7 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
     finally:
         publisher.stop()
         source.close()
+    tells = listen or url.startswith("rtsp:")
     milliseconds = np.array(late[_SETTLE:] or late) / 1e6
     if not milliseconds.size:
         raise MachineError(f"no picture came by {name}", "close other programs and measure again")
@@ -85,10 +89,68 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
         ("added p95", float(np.percentile(milliseconds, 95)), "ms", ""),
         ("pictures", len(late) / seconds, "fps", ""),
         # Neither datagrams nor nginx, as it is, tell that the publisher is gone: silence has to be judged.
-        ("publisher gone to card", (gone_ns - killed_ns) / 1e6, "ms", "≤ 33" if listen else ""),
+        (
+            "publisher gone to card",
+            (gone_ns - killed_ns) / 1e6,
+            "ms",
+            "≤ 33" if listen or url.startswith("rtsp:") else "",
+        ),
         ("publisher back to picture", (back_ns - again_ns) / 1e9, "s", "≤ 2"),
     ]
     return [Figure(SCENARIO, f"{name}: {row[0]}", *row[1:]) for row in rows]
+
+
+class Sending(Protocol):
+    """Whoever sends numbered pictures: ``sent_ns`` is when each number came into being."""
+
+    sent_ns: dict[int, int]
+    started_ns: int
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def stop(self) -> None:
+        """Hang up; nothing if it did."""
+        ...
+
+
+def _publisher(url: str) -> Sending:
+    return RtspSender(url) if url.startswith("rtsp:") else Publisher(url)
+
+
+def _texture() -> Any:
+    return np.random.default_rng(1).integers(60, 180, (SIZE.height, SIZE.width), np.uint8)
+
+
+class RtspSender:
+    """A server of numbered pictures, 30 a second, until it is stopped."""
+
+    def __init__(self, url: str) -> None:
+        self.sent_ns: dict[int, int] = {}
+        """When each number went into the encoder."""
+        self.started_ns = 0
+        """When it could be called first."""
+        self._port = urlsplit(url).port or 0
+        self._texture = _texture()
+        self._server: RtspServer | None = None
+
+    def start(self) -> None:
+        """Listen."""
+        self._server = RtspServer(SIZE, port=self._port, fps=FPS, draw=self._draw)
+        self._server.__enter__()
+        self.started_ns = time.monotonic_ns()
+
+    def stop(self) -> None:
+        """Hang up; nothing if it did."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.__exit__()
+
+    def _draw(self, size: Size, number: int) -> Any:
+        picture = numbered_picture(size, number, np.roll(self._texture, number // 4, axis=1))
+        self.sent_ns[number] = time.monotonic_ns()
+        return picture
 
 
 class Publisher:
@@ -130,7 +192,7 @@ class Publisher:
 
     def _send(self, sink: StreamSink, device: CpuDevice) -> None:
         pool, stream = FramePool(device, SIZE, limit=4), device.stream("draw")
-        texture = np.random.default_rng(1).integers(60, 180, (SIZE.height, SIZE.width), np.uint8)
+        texture = _texture()
         began, number = time.monotonic(), 0
         while not self._stopped.wait(timeout=max(0.0, began + number / FPS - time.monotonic())):
             buffer = pool.acquire(stream)
@@ -159,7 +221,7 @@ def _open(source: StreamSource) -> None:
             return
 
 
-def _watch(source: StreamSource, publisher: Publisher, seconds: float) -> list[int]:
+def _watch(source: StreamSource, publisher: Sending, seconds: float) -> list[int]:
     """How many nanoseconds each picture took."""
     late: list[int] = []
     end = time.monotonic() + seconds
