@@ -93,7 +93,7 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
             "publisher gone to card",
             (gone_ns - killed_ns) / 1e6,
             "ms",
-            "≤ 33" if listen or url.startswith("rtsp:") else "",
+            "≤ 33" if tells else "",
         ),
         ("publisher back to picture", (back_ns - again_ns) / 1e9, "s", "≤ 2"),
     ]
