@@ -1,6 +1,6 @@
 """The watermark's figures: how often it is found again, by codec, size and bitrate, and how often falsely.
 
-    python tools/watermark_table.py OUT --videos DIR --photos DIR [--quick]
+    python tools/watermark_table.py OUT --videos DIR --photos DIR [--seconds N] [--quick]
 
 Each result is a line in OUT/results.jsonl as soon as it is there, and what is there is not measured again:
 stop it and go on whenever you like. The table is in OUT/table.md. The whole takes about two hours of one core
@@ -99,6 +99,7 @@ def main() -> None:
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--videos", "--photos", type=Path, action="append", default=[], dest="folders")
+    parser.add_argument("--seconds", type=int, default=SECONDS, metavar="N", help="of each clip, even")
     parser.add_argument("--quick", action="store_true", help="eight clips, two sizes, two bitrates")
     arguments = parser.parse_args()
     CpuDevice()  # one thread for OpenCV
@@ -107,12 +108,13 @@ def main() -> None:
     results = Results(arguments.out / "results.jsonl")
     clips = [*drawn_clips(), *filed_clips(arguments.folders)]
     settings = [Setting(codec, size, rate) for codec in CODECS for size in SIZES for rate in RATES]
-    seconds = SECONDS
+    seconds = arguments.seconds
     if arguments.quick:
         clips = [clip for clip in clips if clip.name in _QUICK_CLIPS]
         settings = [one for one in settings if one.size != "360p" and one.kbit in {500, 1000}]
         seconds = QUICK_SECONDS
-    assert seconds % (WINDOW * CHUNK_SECONDS) == 0
+    if seconds <= 0 or seconds % (WINDOW * CHUNK_SECONDS):
+        parser.error("--seconds must be whole windows of two seconds")
     for clip in clips:
         measure(clip, settings, seconds, results)
         (arguments.out / "table.md").write_text(table(results) + "\n")
