@@ -2,8 +2,11 @@
 
 import asyncio
 import threading
+from fractions import Fraction
 from typing import Any
 
+import av
+import numpy as np
 import pytest
 
 pytest.importorskip("aiortc", reason="needs the extra webrtc")
@@ -90,6 +93,49 @@ def test_a_decoder_that_is_too_slow_drops_up_to_the_next_key_frame() -> None:
     assert (feed.dropped, damaged) == (DECODER_WAITING + 1, [1])
     feed.put(None)
     feed.get()  # ends
+
+
+def coded_pictures(count: int) -> list[CodedPicture]:
+    """Numbered by their RTP time; the first is a key frame."""
+    encoder: Any = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = 64, 64, "yuv420p"
+    encoder.time_base = Fraction(1, 30)
+    encoder.options = {"preset": "ultrafast", "tune": "zerolatency"}
+    made = []
+    for number in range(count):
+        picture = av.VideoFrame.from_ndarray(np.full((96, 64), 20 + number, np.uint8), format="yuv420p")
+        picture.pts = number
+        made += [CodedPicture(bytes(packet), number, 0) for packet in encoder.encode(picture)]
+    return made
+
+
+def test_a_decoder_that_is_behind_gives_the_newest_pictures_only() -> None:
+    shown: list[int] = []
+    feed = DecoderFeed(lambda picture, coded: shown.append(coded.rtp_time), lambda: None)
+    feed.put((None, CodedPictures(coded_pictures(8))))
+    feed.put(None)
+    feed.get()
+    assert shown == [3, 7]  # three are passed over in a row at most, so that something is seen
+
+
+def test_a_decoder_that_keeps_up_gives_every_picture() -> None:
+    given = threading.Event()
+    shown: list[int] = []
+
+    def show(picture: Any, coded: CodedPicture) -> None:
+        shown.append(coded.rtp_time)
+        given.set()
+
+    feed = DecoderFeed(show, lambda: None)
+    thread = threading.Thread(target=feed.get)
+    thread.start()
+    for coded in coded_pictures(8):
+        given.clear()
+        feed.put((None, CodedPictures([coded])))
+        assert given.wait(timeout=10)
+    feed.put(None)
+    thread.join(10)
+    assert shown == list(range(8))
 
 
 def test_a_damaged_picture_is_told_and_decoding_goes_on() -> None:

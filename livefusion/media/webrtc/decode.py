@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 WAITING = 15
 """Coded pictures that may wait for the decoder: half a second. Then all are dropped up to a key frame."""
 
+_BEHIND, _PASSED = 2, 3
+"""With so many newer ones waiting a picture is decoded but not given, and never more than three in a row."""
+
 _TIME_BASE = Fraction(1, 90_000)
 
 
@@ -52,6 +55,9 @@ class DecoderFeed:
     through the event loop. A picture that cannot be decoded, and one that finds the queue full, is
     ``damage``: the next key frame has to be asked for, and nothing decoded until then. ``wanted`` says where
     pictures are wanted at the moment; when it is another, decoding goes on there with the next key frame.
+
+    A decoder that is behind gives the newest pictures only: a graph that works on old ones takes the time
+    that the decoder needs to catch up.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class DecoderFeed:
         self._waiting: queue.Queue[CodedPicture | None] = queue.Queue()
         self._decoding: Decoding | None = None
         self._decoder: PacketDecoder | None = None
+        self._passed = 0
         self.dropped = 0
         """Coded pictures that were not decoded because the decoder was too slow."""
 
@@ -91,9 +98,16 @@ class DecoderFeed:
         try:
             while (coded := self._waiting.get()) is not None:
                 for picture in self._decode(coded):
-                    self._deliver(picture, coded)
+                    if not self._is_old():
+                        self._deliver(picture, coded)
         finally:
             self._leave()
+
+    def _is_old(self) -> bool:
+        """Whether newer pictures wait, so that this one need not be given."""
+        old = self._waiting.qsize() >= _BEHIND and self._passed < _PASSED
+        self._passed = self._passed + 1 if old else 0
+        return old
 
     def _decode(self, coded: CodedPicture) -> Sequence[Any]:
         packet = av.Packet(coded.data)
