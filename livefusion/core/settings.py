@@ -220,8 +220,9 @@ class Settings(Snapshot):
     """Family of the engine's network, where its file fits several: hyperswap, simswap, ghost, hififace or
     cscs."""
     enhance: str = ""
-    """A network of yours that restores the new face (GFPGAN, GPEN, RestoreFormer or CodeFormer): a file or a
-    name. It is the first to be left out when frames come late; live, one that is too slow is not used."""
+    """A network of yours that restores the new face (GFPGAN, GPEN, RestoreFormer, CodeFormer) or enlarges it
+    (Real-ESRGAN): a file or a name. It is the first to be left out when frames come late; live, one that is
+    too slow is not used."""
     occluder: str = ""
     """A network of yours that sees what is in front of faces (XSeg, an occluder, BiSeNet): a file or a name.
     What it or the built-in one sees there stays in front."""

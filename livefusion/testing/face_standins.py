@@ -157,6 +157,37 @@ def restorer_standin(
     return saved
 
 
+def upscaler_standin(path: Path, times: int = 4, side: int | str = "?", *, stretched: bool = False) -> Path:
+    """A network that makes ``times`` as many pixels a side: ``UPSCALED`` of red, green and blue in 0..1, and
+    ``upscaled_waves``. A ``stretched`` one makes twice as many upwards."""
+    made = _Builder()
+    rgb = made.node("Clip", "input", made.constant(0.0), made.constant(1.0))
+    mixed = made.linear(rgb, UPSCALED, np.zeros(3))
+    factors = made.constant([1, 1, times * (2 if stretched else 1), times])
+    large = made.node("Resize", mixed, "", factors, mode="linear")
+    shape = made.node("Shape", large)
+    for axis, name in ((3, "x"), (2, "y")):
+        count = made.node("Gather", shape, made.constant(axis, np.int64))
+        place = made.node("Range", made.constant(0, np.int64), count, made.constant(1, np.int64))
+        made.nodes.append(helper.make_node("Cast", [place], [name], to=TensorProto.FLOAT))
+        phase = made.node("Mul", name, made.constant(WAVE_STEP))
+        wave = made.node("Mul", made.node("Sin", phase), made.constant(WAVE_HEIGHT))
+        row = made.constant([1, 1, 1, -1] if name == "x" else [1, 1, -1, 1], np.int64)
+        large = made.node("Add", large, made.node("Reshape", wave, row))
+    made.node("Identity", large, to="output")
+    grown = side * times if isinstance(side, int) else "grown"
+    return made.save(path, ("input", [1, 3, side, side]), [("output", [1, 3, grown, grown])])
+
+
+UPSCALED = np.array([[0.0, 0.5, 0.3], [0.5, 0.0, 0.3], [0.5, 0.3, 0.0]])
+WAVE_STEP, WAVE_HEIGHT = 0.2, 0.08
+
+
+def upscaled_waves(x: npt.NDArray[np.floating], y: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """What an upscaler adds to every channel at a place in its answer, in pixels."""
+    return np.asarray(WAVE_HEIGHT * (np.sin(WAVE_STEP * x) + np.sin(WAVE_STEP * y)))
+
+
 LEAST_RED = 0.6
 """How much more red than blue, in 0..1, what is in front of a face has, by the stand-ins for masks."""
 

@@ -22,7 +22,8 @@ from livefusion.inference.catalog import ModelFile
 from livefusion.inference.network import BoundNetwork
 from livefusion.inference.session import Session
 from livefusion.ops.registry import BLEND_YUVA, CROP_OF_TENSOR, NV12_WARP_NORM, REFINE_PATCH
-from livefusion.swap.neural.restore import restore_contract, weight_shape
+from livefusion.swap.neural.restore import restore_contract, restore_sizes, weight_shape
+from livefusion.swap.neural.selftest import widened_after
 from livefusion.swap.neural.template import template
 from livefusion.swap.neural.verdict import Verdict
 
@@ -35,7 +36,8 @@ _MARGIN: Final = 2
 """Pixels round the crop that sampling may touch."""
 _TRIES: Final = 3
 
-LoadSession = Callable[[Device, ModelFile], Session]
+LoadSession = Callable[..., Session]
+"""Of a device, a model, and an entry to be loaded in place of the model's own, if there is one."""
 
 
 class PatchRestorer:
@@ -46,22 +48,15 @@ class PatchRestorer:
 
     def __init__(self, device: Device, model: ModelFile, load: LoadSession) -> None:
         self._device = device
+        self._model = model
+        self._load = load
         self.name = model.name
-        self._contract = contract = restore_contract(model)
+        self._contract = restore_contract(model)
         self.session = load(device, model)
-        side, weight = contract.side, contract.weight
-        self._network = BoundNetwork(
-            device,
-            self.session,
-            model.name,
-            (1, 3, side, side),
-            {contract.output: (1, 3, side, side)},
-            to_host=False,
-            image_name=contract.image.name,
-            beside={weight.name: weight_shape(weight)} if weight else None,
-        )
-        self._points = template(contract.template, side)
-        self._crop: Array = device.empty((side, side, 4), np.uint8)
+        self._sizes = restore_sizes(self._contract, self.session)
+        self._network = self._bind()
+        self._points = template(self._contract.template, self._sizes.taken)
+        self._crop: Array = device.empty((self._sizes.given, self._sizes.given, 4), np.uint8)
         self._whole: Array = device.empty((2, 2, 4), np.uint8)
         self._bad: Array = device.empty((1,), np.int32)
         self._no_faults = device.pinned((1,), np.int32)
@@ -71,6 +66,20 @@ class PatchRestorer:
         self.restored = 0
         """How many faces were given to the network."""
 
+    def _bind(self) -> BoundNetwork:
+        contract, taken, given = self._contract, self._sizes.taken, self._sizes.given
+        weight = contract.weight
+        return BoundNetwork(
+            self._device,
+            self.session,
+            self.name,
+            (1, 3, taken, taken),
+            {contract.output: (1, 3, given, given)},
+            to_host=False,
+            image_name=contract.image.name,
+            beside={weight.name: weight_shape(weight)} if weight else None,
+        )
+
     @property
     def bad(self) -> int:
         """How many of its answers were not shown."""
@@ -79,13 +88,25 @@ class PatchRestorer:
     def try_out(self, clock: Clock) -> float:
         """Run on smooth waves and compile what is needed; the seconds that a run takes, the least of three.
 
-        ``ModelError`` if what comes out is no picture.
+        Where halves give no picture it runs in float32 from then on. ``ModelError`` if none comes out.
         """
+        try:
+            return self._try_out(clock)
+        except ModelError as error:
+            wide = widened_after(error, self._model, self.session)
+            if wide is None:
+                raise
+            self.session = self._load(self._device, self._model, wide)
+            self._network = self._bind()
+            return self._try_out(clock)
+
+    def _try_out(self, clock: Clock) -> float:
         device, stream = self._device, self._device.stream("warm-up")
         device.prepare(NV12_WARP_NORM, CROP_OF_TENSOR, REFINE_PATCH, BLEND_YUVA)
         device.copy(self._whole, np.full((2, 2, 4), 255, np.uint8), stream)
-        image = self._network.image
-        device.copy(image, _waves(self._contract.side).astype(image.dtype), stream)
+        image, contract = self._network.image, self._contract
+        waves = (_waves(self._sizes.taken) * 127.5 + 127.5 - contract.middle) / contract.span
+        device.copy(image, waves.astype(image.dtype), stream)
         for weight in self._network.beside.values():
             device.copy(weight, np.full(weight.shape, FIDELITY, weight.dtype), stream)
         stream.synchronize()
@@ -99,8 +120,8 @@ class PatchRestorer:
         answer = device.pinned(found.shape, found.dtype)
         device.copy(answer, found, stream)
         stream.synchronize()
-        shown = np.clip(answer.astype(np.float32), -1, 1) / 2
-        if not np.isfinite(shown).all() or float(shown.std()) < _LEAST_SPREAD:
+        shown = np.clip(answer.astype(np.float32) * contract.span + contract.middle, 0, 255) / 255
+        if not np.isfinite(answer).all() or float(shown.std()) < _LEAST_SPREAD:
             raise ModelError(f"{self.name} gives no picture here", "get another file of it, or use fp32")
         return min(took) / NANOSECONDS
 
@@ -120,8 +141,8 @@ class PatchRestorer:
             "out": self._network.image,
             "matrices": (to_crop,),
             "color": frame.color,
-            "mean": 127.5,
-            "scale": 1 / 127.5,
+            "mean": self._contract.middle,
+            "scale": 1 / self._contract.span,
         }
         self._device.launch(NV12_WARP_NORM, arguments, stream)
         self._network.launch(stream)
@@ -132,13 +153,13 @@ class PatchRestorer:
             "crop": self._crop,
             "bad": self._bad,
             "color": frame.color,
-            "gain": 127.5,
-            "offset": 127.5,
-            "feather": max(1, round(_FEATHER * self._contract.side)),
+            "gain": self._contract.span,
+            "offset": self._contract.middle,
+            "feather": max(1, round(_FEATHER * self._sizes.given)),
         }
         self._device.launch(CROP_OF_TENSOR, answer, stream)
         # From the pixels of the patch, which begin at its region.
-        place = to_crop.after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
+        place = self._sizes.to_answer(to_crop).after(Affine([[1, 0, patch.region.x], [0, 1, patch.region.y]]))
         moved = {"crop": self._crop, "bad": self._bad, "to_crop": place, "share": share}
         self._device.launch(REFINE_PATCH, moved | {"patch": patch.pixels}, stream)
         self.restored += 1
@@ -147,7 +168,7 @@ class PatchRestorer:
     def _pasted(self, frame: Frame, patch: Patch, to_crop: Affine, stream: Stream) -> tuple[Array, Array]:
         """The planes of a picture with the patch pasted in, as far as the crop sees it."""
         luma, chroma = self._planes(frame)
-        side = self._contract.side
+        side = self._sizes.taken
         corners = to_crop.inverse()(np.array([[0, 0], [side, 0], [0, side], [side, side]], np.float64))
         seen = Box.around(np.concatenate([corners - _MARGIN, corners + _MARGIN]))
         region = Region.covering(seen, frame.size)

@@ -1,7 +1,8 @@
 """Networks that restore faces: GFPGAN, GPEN and RestoreFormer++, which take a picture, and CodeFormer.
 
-All see an aligned face in −1..1 and give one. On photos ``livefusion models try`` shows what a file does; in
-a live picture ``enhance`` restores the new face.
+All see an aligned face in −1..1 and give one. Real-ESRGAN and its like see it smaller, in 0..1, and give it
+several times larger. On photos ``livefusion models try`` shows what a file does; in a live picture
+``enhance`` restores the new face.
 """
 
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ from livefusion.inference.registry import TensorSpec
 from livefusion.inference.session import Session
 from livefusion.swap.neural.template import template
 
-FAMILIES: Final = ("restorer", "codeformer")
+UPSCALER: Final = "upscaler"
+FAMILIES: Final = ("restorer", "codeformer", UPSCALER)
 _SIDE: Final = 512
-"""Of a network that takes any size: all of them were trained at this one."""
+"""Of a network that takes any size: all of them were trained at this one. Upscalers give as much."""
+_PROBE, _LEAST_SIDE = 64, 32
 _SMALL: Final = 256
 _FEATHER: Final = 0.08
 """Share of the side of the crop over which its border fades into the photo."""
@@ -42,33 +45,74 @@ class Restored:
 @dataclass(frozen=True, slots=True)
 class RestoreContract:
     """The tensors of one file: ``image`` takes the face, ``weight`` (CodeFormer's; None for others) how near
-    to that the answer stays, and ``output`` names the answer. Faces lie in it as ``template`` says."""
+    to that the answer stays, and ``output`` names the answer. Faces lie in it as ``template`` says. Levels of
+    0..255 less ``middle``, by ``span``, are what it takes and gives. ``upscales`` says that it gives more
+    pixels than it takes."""
 
     image: TensorSpec
     weight: TensorSpec | None
     output: str
-    side: int
     template: str
+    middle: float = 127.5
+    span: float = 127.5
+    upscales: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreSizes:
+    """Sides in pixels of what a network takes, and of what it gives: so many times as many."""
+
+    taken: int
+    times: int = 1
+
+    @property
+    def given(self) -> int:
+        """Side of the answer."""
+        return self.taken * self.times
+
+    def to_answer(self, to_crop: Affine) -> Affine:
+        """The map to pixels of the answer, by that to pixels of what the network takes."""
+        shift = (self.times - 1) / 2  # the middles of pixels have whole coordinates
+        return Affine([[self.times, 0, shift], [0, self.times, shift]]).after(to_crop)
 
 
 def restore_contract(model: ModelFile) -> RestoreContract:
     """How a file is fed and read. ``ModelError`` if it restores no faces, or is of no known family."""
     if model.role is not Role.ENHANCER or model.family not in FAMILIES:
         raise ModelError(
-            f"{model.name} does not restore faces", "use GFPGAN, GPEN, RestoreFormer or CodeFormer"
+            f"{model.name} does not restore faces",
+            "use GFPGAN, GPEN, RestoreFormer, CodeFormer or Real-ESRGAN",
         )
     inputs = model.graph.inputs
     image = next(spec for spec in inputs if len(spec.shape) == 4)
-    axis = image.shape[3]
-    side = axis if isinstance(axis, int) else _SIDE
-    return RestoreContract(
-        image,
-        next((spec for spec in inputs if len(spec.shape) < 4), None),
-        rgb_outputs(model.graph.outputs)[0].name,
-        side,
-        # GPEN at 256 was trained on the tighter crop.
-        "arcface_128" if side == _SMALL else "ffhq_512",
-    )
+    weight = next((spec for spec in inputs if len(spec.shape) < 4), None)
+    output = rgb_outputs(model.graph.outputs)[0].name
+    if model.family == UPSCALER:  # of the tighter crop they make more of the face
+        return RestoreContract(image, weight, output, "arcface_128", 0.0, 255.0, upscales=True)
+    # GPEN at 256 was trained on the tighter crop.
+    tight = image.shape[3] == _SMALL
+    return RestoreContract(image, weight, output, "arcface_128" if tight else "ffhq_512")
+
+
+def restore_sizes(contract: RestoreContract, session: Session) -> RestoreSizes:
+    """What a network takes and gives; one that leaves it open is run once to see.
+
+    ``ModelError`` if it gives a picture that is not some whole number of times as large.
+    """
+    axis = contract.image.shape[3]
+    fixed = axis if isinstance(axis, int) else 0
+    if not contract.upscales:
+        return RestoreSizes(fixed or _SIDE)
+    probe = fixed or _PROBE
+    answer = session.run({contract.image.name: np.zeros((1, 3, probe, probe), contract.image.dtype)})
+    height, width = answer[contract.output].shape[2:]
+    if height != width or width < probe or width % probe:
+        raise ModelError(
+            f"{session.entry.name} makes {width} × {height} pixels of {probe} × {probe}",
+            "use a network that enlarges both sides alike, by a whole number",
+        )
+    times = width // probe
+    return RestoreSizes(fixed or max(_SIDE // times, _LEAST_SIDE), times)
 
 
 class Restorer:
@@ -78,7 +122,8 @@ class Restorer:
         """``ModelError`` if the file is none, or of no known family."""
         self._contract = contract = restore_contract(model)
         self._session = Session(model.entry, device_name)
-        self.side, self.template = contract.side, contract.template
+        self._sizes = restore_sizes(contract, self._session)
+        self.side, self.template = self._sizes.taken, contract.template
 
     def restore(self, rgb: Rgb, landmarks: Landmarks, *, fidelity: float = 0.5) -> Restored:
         """The face with these landmarks of a (height, width, 3) RGB photo.
@@ -90,16 +135,17 @@ class Restorer:
         crop = cv2.warpAffine(
             rgb, to_crop.matrix, (self.side, self.side), flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REPLICATE
         )
-        values = (crop.astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[None]
-        image, weight = self._contract.image, self._contract.weight
+        contract = self._contract
+        values = ((crop.astype(np.float32) - contract.middle) / contract.span).transpose(2, 0, 1)[None]
+        image, weight = contract.image, contract.weight
         feed = {image.name: np.ascontiguousarray(values, image.dtype)}
         if weight is not None:
             feed[weight.name] = np.full(weight_shape(weight), fidelity, weight.dtype)
         found = np.asarray(self._session.run(feed)[self._contract.output], np.float32)[0]
         if not np.isfinite(found).all():
             raise ModelError(f"model {self._session.entry.name} gives no picture of this face", "try fp32")
-        answer = (np.clip(found, -1, 1).transpose(1, 2, 0) + 1) * 127.5
-        return Restored(np.rint(answer).astype(np.uint8), to_crop)
+        answer = np.clip(found.transpose(1, 2, 0) * contract.span + contract.middle, 0, 255)
+        return Restored(np.rint(answer).astype(np.uint8), self._sizes.to_answer(to_crop))
 
 
 def weight_shape(spec: TensorSpec) -> tuple[int, ...]:

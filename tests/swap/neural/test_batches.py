@@ -298,7 +298,7 @@ def test_verdicts_on_one_frame_are_not_waited_for_before_the_next() -> None:
             waits.append(1)
             self._event.synchronize()
 
-    stream.record = Event  # type: ignore[method-assign,assignment]
+    stream.record = Event  # type: ignore[method-assign]
     for value in (1, 0, 1):
         device.copy(bad, np.array([value], np.int32), stream)
         assert verdict.note(bad, first, stream) is False
