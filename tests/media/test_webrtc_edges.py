@@ -1,6 +1,7 @@
 """The two ends of the graph: pictures from the inlet become frames, frames become packets of the outlet."""
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -188,6 +189,37 @@ def test_key_frames_that_many_ask_for_come_a_tenth_of_a_second_apart() -> None:
         made.write(rendered(seq, LARGE))
     # The last wish of five came too early for 7, and is not forgotten: no wish waits for 150 ms.
     assert [index for index, picture in enumerate(viewer.pictures) if picture.is_key] == [0, 4, 7, 10, 13]
+
+
+def again(item: RenderedFrame, seq: int) -> RenderedFrame:
+    """A picture as the pacer shows it again: the same pixels, later."""
+    return replace(item, frame=replace(item.frame, seq=seq, ts=Timestamp(seq * 3000, TIME_BASE)))
+
+
+def test_a_picture_that_is_shown_again_is_encoded_four_times_a_second() -> None:
+    exchange = Exchange.make()
+    made, viewer = sink(exchange), Watched(exchange)
+    first = rendered(0, LARGE)
+    for seq in range(31):
+        made.write(again(first, seq))
+    assert [picture.pts // 3000 for picture in viewer.pictures] == [0, 8, 16, 24]
+    exchange.outlet.request_key()  # somebody sees nothing yet
+    made.write(again(first, 31))
+    assert (viewer.pictures[-1].pts // 3000, viewer.pictures[-1].is_key) == (31, True)
+    made.write(rendered(32, LARGE))  # another picture
+    assert viewer.pictures[-1].pts // 3000 == 32
+    assert made.stats.frames == 33
+
+
+def test_who_comes_while_a_picture_stands_still_gets_it_at_once() -> None:
+    exchange = Exchange.make()
+    made, first = sink(exchange), rendered(0, LARGE)
+    viewer = Watched(exchange)
+    made.write(first)
+    second = Watched(exchange)
+    made.write(again(first, 4))
+    assert [picture.is_key for picture in second.pictures] == [True]
+    assert viewer.numbers() == [0, 0]
 
 
 def test_outputs_that_share_an_encoder_encode_once_and_none_holds_another_up() -> None:

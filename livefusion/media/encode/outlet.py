@@ -119,6 +119,11 @@ class Outlet:
             self._wants_key = True
             self.key_requests += 1
 
+    @property
+    def wants_key(self) -> bool:
+        """Whether the next picture is to be a key frame."""
+        return self._wants_key
+
     def take_key_request(self) -> bool:
         """Whether the next picture is to be a key frame; asking takes the wish away."""
         with self._lock:

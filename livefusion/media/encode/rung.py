@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from av.error import FFmpegError
 
 from livefusion.core.errors import OutputError
-from livefusion.core.frame import Frame
+from livefusion.core.frame import Buffer, Frame
 from livefusion.core.geometry import Size
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
@@ -17,6 +17,8 @@ from livefusion.media.nvcodec.choose import ChosenEncoder
 
 KEY_INTERVAL = CLOCK_RATE // 10
 """Ticks of media time between two key frames, at least, however many viewers ask."""
+STILL_INTERVAL = CLOCK_RATE // 4
+"""Ticks of media time after which a picture that is shown again is encoded again, too."""
 # A new ceiling costs x264 a key frame: smaller changes are not worth one.
 _WORTH = 0.15
 
@@ -48,6 +50,8 @@ class Rung:
         self._device: Device | None = None
         self._rate = 0
         self._key_pts: int | None = None
+        self._shown: Buffer | None = None
+        self._shown_pts = 0
         self.bytes = 0
         """What was encoded so far."""
         self.opened = 0
@@ -59,8 +63,15 @@ class Rung:
         return self._encoder.fallbacks if isinstance(self._encoder, ChosenEncoder) else ()
 
     def encode(self, frame: Frame, pts: int, device: Device, output: OutputFormat) -> None:
-        """Encode a picture whose media time is ``pts`` at 90 kHz. ``OutputError`` if the encoder fails."""
+        """Encode a picture whose media time is ``pts`` at 90 kHz. ``OutputError`` if the encoder fails.
+
+        One that is shown again, because no new one came in time, is encoded four times a second: viewers
+        still see the one before, and on a busy machine it would take the time that the new one needs.
+        """
         if not self.outlet.viewers:
+            self._shown = None
+            return
+        if self._is_still(frame, pts):
             return
         wanted = replace(output, size=frame.size, time_base=TIME_BASE, audio=None)
         try:
@@ -70,16 +81,23 @@ class Rung:
         except FFmpegError as error:
             text = f"the picture cannot be encoded ({error.strerror})"
             raise OutputError(text, "choose another size") from error
+        self._shown, self._shown_pts = frame.buffer, pts
 
     def stop(self) -> None:
         """Close the encoder; it is opened anew when it is needed."""
         encoder, self._encoder = self._encoder, None
+        self._shown = None
         if encoder is not None:
             encoder.close()
 
     def forget_time(self) -> None:
         """The next picture may be of another media time."""
         self._key_pts = None
+
+    def _is_still(self, frame: Frame, pts: int) -> bool:
+        """Whether viewers see this picture already, and lack nothing."""
+        seen = frame.buffer is self._shown and pts - self._shown_pts < STILL_INTERVAL
+        return seen and not self.outlet.wants_key
 
     def _ready(self, device: Device, output: OutputFormat) -> LimitedEncoder:
         rate, encoder = self.outlet.bitrate, self._encoder
