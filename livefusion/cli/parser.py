@@ -33,9 +33,13 @@ class CommandParser(argparse.ArgumentParser):
         """Parse; ``SettingsError`` for what the command does not know, with a guess at what was meant."""
         known, unknown = self.parse_known_args(arguments)
         if unknown:
-            hint = did_you_mean(unknown[0].split("=")[0], self._flags()) or f"see `{self.prog} --help`"
-            raise SettingsError(f"{self.prog} does not know {unknown[0]}", hint)
+            raise SettingsError(f"{self.prog} does not know {unknown[0]}", self._meant(unknown[0]))
         return known
+
+    def _meant(self, word: str) -> str:
+        if not word.startswith("-") and "--input" in self._flags():
+            return f"if that is what to read, write -i {word}"
+        return did_you_mean(word.split("=", maxsplit=1)[0], self._flags()) or f"see `{self.prog} --help`"
 
     def _flags(self) -> Iterator[str]:
         for action in self._actions:

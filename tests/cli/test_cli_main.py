@@ -81,6 +81,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
             ["run", "--on-missing-fac", "blur"],
             "livefusion run does not know --on-missing-fac: did you mean --on-m",
         ),
+        (["run", "a.mp4"], "livefusion run does not know a.mp4: if that is what to read, write -i a.mp4"),
         (["run", "--xyzzy"], "livefusion run does not know --xyzzy: see `livefusion run --help`"),
         (["run", "-i"], "argument -i/--input: expected one argument: see `livefusion run --help`"),
         (["run"], "there is nothing to read: add -i camera:0, -i FILE or -i performer:"),
