@@ -45,13 +45,20 @@ def test_it_is_run_only_when_named() -> None:
     ],
 )
 def test_each_bar_can_be_missed(change: dict[str, object], missed: list[str]) -> None:
-    figures = figures_of(CASE, {**SEEN, **change}, REPORT)
+    figures = figures_of(CASE, {**SEEN, **change}, REPORT, SEEN)
     assert [figure.name.split(": ")[1] for figure in figures if figure.passed is False] == missed
 
 
-def test_nothing_is_no_figure() -> None:
+def test_what_the_browser_takes_alone_is_told_apart() -> None:
+    figures = figures_of(CASE, SEEN, REPORT, {**SEEN, "times": [7.0] * 10})
+    alone = {figure.name.split(": ")[1]: figure.value for figure in figures if "alone" in figure.name}
+    assert alone == {"the browser alone p50": 7.0, "the browser alone p95": 7.0}
+
+
+@pytest.mark.parametrize(("seen", "alone"), [([], [1.0]), ([1.0], [])])
+def test_nothing_is_no_figure(seen: list[float], alone: list[float]) -> None:
     with pytest.raises(MachineError, match="no picture"):
-        figures_of(CASE, {**SEEN, "times": []}, REPORT)
+        figures_of(CASE, {**SEEN, "times": seen}, REPORT, {**SEEN, "times": alone})
 
 
 @pytest.mark.parametrize("face", [0, 60])

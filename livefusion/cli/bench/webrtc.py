@@ -1,9 +1,11 @@
 """The way of a picture from a browser through the graph and back, by a number burnt into it.
 
 The round trip holds the browser's encoder and decoder; camera and screen are not in it. What the server adds
-is the graph's own delay: from the first packet of a picture to its hand-over to the encoder.
+is the graph's own delay: from the first packet of a picture to its hand-over to the encoder. What the browser
+takes alone is measured before, with its own packets sent back to it.
 """
 
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +27,16 @@ from livefusion.pipeline.parts import Parts
 from livefusion.runtime.stage import StageContext
 from livefusion.server.door import open_door
 from livefusion.testing.browser import Browser
+from livefusion.testing.echo import echoing
 from livefusion.testing.webrtc import burn_number
 
 SCENARIO = "webrtc"
 FPS = 30
 _PICTURES = 150
 _SETTLE_SECONDS = 5.0
+_ALONE_SECONDS = 10.0
+# What is imported beside the first pictures takes a tenth of a core, for half a minute on a busy machine.
+_BESIDE, _BESIDE_SECONDS = "filterpy", 60.0
 _SCRIPT = Path(livefusion.testing.__file__).with_name("round_trip.js")
 
 
@@ -85,6 +91,7 @@ def _measure_case(case: Case, options: BenchOptions) -> list[Figure]:
     if not camera.exists():
         options.note(f"drawing {camera.name}")
         write_camera(camera, case.size, case.face)
+    alone = _watch_alone(case, camera, options)
     options.note(f"running {case.name} for {options.seconds:g} s")
     with open_door(WebSettings(port=0)) as door:
         settings = Settings(input="webrtc:", output=("webrtc:",), size=str(case.size), device="cpu")
@@ -98,7 +105,15 @@ def _measure_case(case: Case, options: BenchOptions) -> list[Figure]:
             pipeline.stop()
     if not options.keep:
         camera.unlink()
-    return figures_of(case, seen, report)
+    return figures_of(case, seen, report, alone)
+
+
+def _watch_alone(case: Case, camera: Path, options: BenchOptions) -> dict[str, Any]:
+    """What the page's script noted with the browser's packets sent back to it as they are."""
+    seconds = min(options.seconds, _ALONE_SECONDS)
+    options.note(f"running {case.name} for {seconds:g} s without the graph")
+    with open_door(WebSettings(port=0)) as door, echoing(door.exchange), Browser(camera) as browser:
+        return _watch(browser, door.page, case.size, seconds)
 
 
 def _watch(browser: Browser, page: str, size: Size, seconds: float) -> dict[str, Any]:
@@ -108,19 +123,29 @@ def _watch(browser: Browser, page: str, size: Size, seconds: float) -> dict[str,
     browser.evaluate("document.getElementById('start').click()")
     browser.wait_for("document.getElementById('result').videoWidth > 0", 120)
     browser.evaluate(_SCRIPT.read_text(encoding="utf-8"))
-    time.sleep(_SETTLE_SECONDS)
+    _settle()
     browser.evaluate("trips.reset()")
     time.sleep(seconds)
     seen: dict[str, Any] = browser.evaluate("trips.report()")
     return seen
 
 
-def figures_of(case: Case, seen: dict[str, Any], report: dict[str, Any]) -> list[Figure]:
-    """The rows of a case from what the page's script noted and the report of the run.
+def _settle() -> None:
+    """Wait for the steady state: what is done once, at the start, is told by ``bench startup``."""
+    time.sleep(_SETTLE_SECONDS)
+    for thread in threading.enumerate():
+        if thread.name == _BESIDE:
+            thread.join(timeout=_BESIDE_SECONDS)
+
+
+def figures_of(
+    case: Case, seen: dict[str, Any], report: dict[str, Any], alone: dict[str, Any]
+) -> list[Figure]:
+    """The rows of a case from what the page's script noted, with the graph and without, and the report.
 
     ``MachineError`` if no picture came back.
     """
-    if not seen["times"]:
+    if not (seen["times"] and alone["times"]):
         raise MachineError("no picture came back to the browser", "close other programs and measure again")
     times = np.array(seen["times"])
     other_sizes = sum(count for size, count in seen["sizes"].items() if size != str(case.size))
@@ -129,6 +154,8 @@ def figures_of(case: Case, seen: dict[str, Any], report: dict[str, Any]) -> list
         ("round trip p50", np.percentile(times, 50), "ms", case.p50),
         ("round trip p95", np.percentile(times, 95), "ms", case.p95),
         ("round trip max", times.max(), "ms", ""),
+        ("the browser alone p50", np.percentile(alone["times"], 50), "ms", ""),
+        ("the browser alone p95", np.percentile(alone["times"], 95), "ms", ""),
         ("pictures back", seen["fps"], "fps", "≥ 29"),
         ("pictures sent", seen["sent"], "fps", ""),
         ("of another size", other_sizes, "pictures", "= 0"),
