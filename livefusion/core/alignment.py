@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.core.face import Landmarks
+from livefusion.core.face import FaceTrack, Landmarks
 from livefusion.core.geometry import Affine
 
 LEFT_EYE_CORNERS = (33, 133)
@@ -24,6 +24,14 @@ def five_points(landmarks: Landmarks) -> npt.NDArray[np.float64]:
     """
     points = landmarks[_POINTS, :2].astype(np.float64)
     return np.array([(points[0] + points[1]) / 2, (points[2] + points[3]) / 2, *points[4:]])
+
+
+def points_of(track: FaceTrack) -> npt.NDArray[np.float64]:
+    """(5, 2) alignment points of a track that has landmarks: a network's if there is one, else the mesh's."""
+    if track.points is not None:
+        return track.points
+    assert track.landmarks is not None, "only tracks with landmarks are aligned"
+    return five_points(track.landmarks)
 
 
 def similarity_onto(source: npt.NDArray[np.floating], target: npt.NDArray[np.floating]) -> Affine:

@@ -43,7 +43,8 @@ class FaceTrack:
 
     ``velocity`` is the motion of the box centre in pixels a frame; ``age`` and ``misses`` count frames since
     birth and since the face was last seen; ``quality`` is the presence score in [0, 1]; ``person`` is the
-    number of the person that the recogniser binds to the track, None until it has looked.
+    number of the person that the recogniser binds to the track, None until it has looked. ``points`` are the
+    (5, 2) alignment points that a landmark network of the user's sees, None without one.
     """
 
     id: int
@@ -55,6 +56,7 @@ class FaceTrack:
     misses: int = 0
     quality: float = 0.0
     person: int | None = None
+    points: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,9 @@ class FaceSettings(Snapshot):
     detector: str = ""
     """A face detector of your own (SCRFD, RetinaFace, YOLO or YuNet): a file, or a name from `livefusion
     models list`; left out, the built-in one."""
+    landmarks: str = ""
+    """A landmark network of your own (2DFAN, 2d106, 1k3d68, PIPNet) that says where eyes, nose and mouth are
+    for the crops of networks: a file or a name; left out, the built-in mesh does."""
     detect_every: Annotated[int, Field(ge=1, le=120)] = 1
     """Look for new faces in the whole picture each so many frames; the look runs beside the frame's path."""
     detect_score: Annotated[float, Field(gt=0, lt=1)] = 0.6

@@ -3,9 +3,12 @@
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from livefusion.core.events import Discontinuity, Event, Flush, FormatChange, SettingsSwap
 from livefusion.core.face import AnalysedFrame, FaceTrack
@@ -69,12 +72,21 @@ class Finding(Protocol):
         ...
 
 
+class Aligning(Protocol):
+    """The part of ``LivePoints`` that the stage needs."""
+
+    def align(self, frame: Frame, tracks: Sequence[FaceTrack]) -> Sequence[npt.NDArray[np.float64] | None]:
+        """The alignment points of each track, as far as they are known."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Eyes:
     """The networks at work; made when the stage opens, closed when it closes."""
 
     search: Searching
     landmarks: Finding
+    points: Aligning | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +283,9 @@ class AnalyseStage:
         self._tracks = tuple(
             face.track(frame.size, person_of(face.id)) for face in self._roster.faces if not face.rejected
         )
+        if eyes.points is not None:
+            aligned = zip(self._tracks, eyes.points.align(frame, self._tracks), strict=True)
+            self._tracks = tuple(replace(track, points=points) for track, points in aligned)
         self._counts = FaceCounts(
             tracks=self._base.tracks + self._roster.born,
             detections_full=self._base.detections_full + eyes.search.searched,

@@ -1,5 +1,6 @@
 """The analyse stage with the built-in networks."""
 
+import logging
 from contextlib import ExitStack
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from livefusion.core.settings import FaceSettings
 from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
 from livefusion.devices.pool import FramePool
+from livefusion.devices.select import Fallback
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_format import DetectorFormat
@@ -20,16 +22,21 @@ from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.detectors import detector_entry, detector_format, open_detector
 from livefusion.faces.embed import LiveRecogniser
 from livefusion.faces.landmarks import Landmarker
+from livefusion.faces.live_points import LivePoints
 from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.roi import Roi
 from livefusion.faces.yunet import YUNET
-from livefusion.inference.catalog import find_model
+from livefusion.inference.catalog import ModelFile, find_model
 from livefusion.inference.network import Loaded
 from livefusion.inference.registry import ModelEntry, ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.ops.preprocess import open_preprocessor
 
+_log = logging.getLogger(__name__)
+
 _ON_THE_PATH = "face_landmarks"
+_MOST_OF_A_PICTURE = 1 / 4
+"""So much of a live picture's time may a landmark network take: the rest is needed for the swap."""
 
 
 class Networks:
@@ -53,6 +60,8 @@ class Networks:
         self._where = where or (device.name if device.name.startswith("cuda") else "cpu")
         self._graphs = graphs
         self._sessions: dict[tuple[str, str], Session] = {}
+        self.fallbacks: tuple[Fallback, ...] = ()
+        """What is not used, though it was wanted."""
 
     def __getitem__(self, name: str) -> Session:
         return self._loaded(self.models[name])
@@ -67,6 +76,11 @@ class Networks:
         model = find_model(chosen)
         form, names = detector_format(model)
         return open_detector(self._loaded(detector_entry(model)), names), form
+
+    def points(self, chosen: str) -> tuple[ModelFile, Session]:
+        """The landmark network that a setting names. ``ModelError`` if there is no such model."""
+        model = find_model(chosen)
+        return model, self._loaded(model.entry)
 
     def _loaded(self, entry: ModelEntry) -> Session:
         key = entry.name, entry.sha256  # a user's file may be called as one of ours
@@ -93,9 +107,11 @@ def build_analyse_stage(
     *,
     detect_guard_ns: int = DETECT_GUARD_NS,
     known: tuple[FaceTrack, ...] = (),
+    interval_s: float | None = None,
 ) -> AnalyseStage:
     """A stage that loads its networks when it first opens; ``known`` are faces that another one followed.
 
+    ``interval_s`` is the time of a live picture: a landmark network that takes much of it is not used.
     ``ModelError`` if the canonical mesh is missing or damaged; the networks' errors come from ``open``.
     """
     at_hand = networks or Networks(device)
@@ -108,11 +124,36 @@ def build_analyse_stage(
         )
         detector = LiveDetector(device, session, preprocessor, form=form)
         recogniser = LiveRecogniser(device, at_hand["sface"])
+        points = _aligner(device, at_hand, settings, stream, clock, interval_s=interval_s)
         worker = _warm_worker(_grey(device, stream), detector, landmarker, recogniser, clock)
-        return Eyes(worker, landmarker)
+        return Eyes(worker, landmarker, points)
 
     pose = PoseEstimator.from_registry(at_hand.models)
     return AnalyseStage(device, make_eyes, pose, settings, detect_guard_ns=detect_guard_ns, known=known)
+
+
+def _aligner(
+    device: Device,
+    networks: Networks,
+    settings: FaceSettings,
+    stream: Stream,
+    clock: Clock,
+    *,
+    interval_s: float | None,
+) -> LivePoints | None:
+    """What aligns crops by a network of the user's; None without one, and with one that takes too long."""
+    if not settings.landmarks:
+        return None
+    model, session = networks.points(settings.landmarks)
+    faces, smoothing = settings.max_faces, settings.smoothing
+    points = LivePoints(device, model, session, stream, faces=faces, smoothing=smoothing)
+    took, most = points.try_out(clock), None if interval_s is None else interval_s * _MOST_OF_A_PICTURE
+    if most is None or took <= most:
+        return points
+    reason = f"it takes {1000 * took:.0f} ms for a face, and may take {1000 * most:.0f}"
+    _log.warning("%s is not used: %s; crops are aligned by the built-in mesh", model.name, reason)
+    networks.fallbacks = (Fallback(model.name, "face_landmarks", reason),)
+    return None
 
 
 def _warm_worker(

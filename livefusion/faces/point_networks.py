@@ -2,7 +2,7 @@
 
 Each sees an upright square round a detected box, in its own size, colours and margin, and gives points of its
 own scheme. The built-in mesh of 478 points is what faces are followed and drawn by; these are looked through
-with ``livefusion models try``.
+with ``livefusion models try``, and ``live_points`` aligns the crops of networks by them.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from livefusion.core.errors import ModelError
 from livefusion.core.geometry import Affine, Box
 from livefusion.core.words import either
 from livefusion.faces.landmarks import crop_photo
-from livefusion.inference.catalog import ModelFile
+from livefusion.inference.catalog import ModelFile, find_model
 from livefusion.inference.classify import Role
 from livefusion.inference.session import Session
 from livefusion.ops.preprocess import Normalisation
@@ -45,6 +45,10 @@ class PointScheme:
     normalisation: Normalisation
     read: Callable[[Outputs], npt.NDArray[np.floating]]
     five: tuple[tuple[int, ...], ...]
+
+    def five_of(self, points: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """(5, 2) alignment points: eye middles, nose tip, mouth corners, left to right in the picture."""
+        return np.array([points[list(group)].mean(axis=0) for group in self.five], np.float64)
 
 
 def _fan(outputs: Outputs) -> npt.NDArray[np.floating]:
@@ -113,11 +117,7 @@ class PointNetwork:
 
     def __init__(self, model: ModelFile, device_name: str = "cpu") -> None:
         """``ModelError`` if the file is none, or of no known family."""
-        if model.role is not Role.LANDMARKS or model.family not in SCHEMES:
-            raise ModelError(
-                f"{model.name} is no landmark network that is known", f"use {either(list(SCHEMES))}"
-            )
-        self.scheme = SCHEMES[model.family]
+        self.scheme = scheme_of(model)
         self._graph = model.graph
         self._session = Session(model.entry, device_name)
 
@@ -138,7 +138,20 @@ class PointNetwork:
 
     def five(self, points: Points) -> npt.NDArray[np.float64]:
         """(5, 2) alignment points: eye middles, nose tip, mouth corners, left to right in the picture."""
-        return np.array([points[list(group)].mean(axis=0) for group in self.scheme.five], np.float64)
+        return self.scheme.five_of(points)
+
+
+def scheme_of(model: ModelFile) -> PointScheme:
+    """How a landmark network is fed and read. ``ModelError`` if it is none, or of no known family."""
+    if model.role is not Role.LANDMARKS or model.family not in SCHEMES:
+        raise ModelError(f"{model.name} is no landmark network that is known", f"use {either(list(SCHEMES))}")
+    return SCHEMES[model.family]
+
+
+def check_landmarks(chosen: str) -> None:
+    """Raise what is wrong with the landmark network that a setting names, before anything is started."""
+    if chosen:
+        scheme_of(find_model(chosen))
 
 
 def crop_round(box: Box, side: int, margin: float) -> Affine:

@@ -16,6 +16,7 @@ from livefusion.devices.select import Fallback, fallbacks_of
 from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, FaceCounts
 from livefusion.faces.build import Networks, build_analyse_stage
 from livefusion.faces.detectors import check_detector
+from livefusion.faces.point_networks import check_landmarks
 from livefusion.inference.registry import ModelRegistry
 from livefusion.inference.session import Session
 from livefusion.pipeline.engines import EngineChoice
@@ -70,6 +71,7 @@ class Stages:
         self._guard_ns = PATIENT_GUARD_NS if patient else DETECT_GUARD_NS
         self._models = ModelRegistry.load()
         check_detector(faces.detector)
+        check_landmarks(faces.landmarks)
         self._networks: Networks | None = None
         self._occluder: Networks | None = None
         self._known: tuple[FaceTrack, ...] = ()
@@ -128,7 +130,7 @@ class Stages:
     def fallbacks(self) -> tuple[Fallback, ...]:
         """What the engine at work and the networks in use do otherwise than they best would."""
         drawing = self._drawing
-        parts = (drawing[1] if drawing else None, *self.networks)
+        parts = (drawing[1] if drawing else None, *self.networks, self._networks)
         return tuple(one for part in parts for one in fallbacks_of(part))
 
     @property
@@ -150,6 +152,7 @@ class Stages:
             networks,
             detect_guard_ns=self._guard_ns,
             known=self._known,
+            interval_s=None if self._patient else self._interval_s,
         )
         self._seen, self._networks = (self._seen[0], stage), networks
         return stage

@@ -127,6 +127,33 @@ def landmarks_standin(path: Path, family: str) -> Path:
     return made.save(path, ("input", [1, 3, side, side]), _landmark_outputs(made, family, points, side))
 
 
+FIVE = {
+    "2dfan4": (range(36, 42), range(42, 48), [30], [48], [54]),
+    "1k3d68": (range(36, 42), range(42, 48), [30], [48], [54]),
+    "2d106": ([38], [88], [86], [52], [61]),
+    "pipnet_98": ([96], [97], [54], [76], [82]),
+}
+"""Points of each scheme whose means are the eyes, nose tip and mouth corners, left to right."""
+
+
+def fixed_landmarks_standin(path: Path, family: str, five: npt.NDArray[np.floating]) -> Path:
+    """A landmark network that sees the (5, 2) alignment points always in the same place of its crop.
+
+    ``five`` are shares of the crop's side from its edge. The points of an eye lie round its middle.
+    """
+    side = 256 if family in {"2dfan4", "pipnet_98"} else 192
+    points = np.zeros((len(landmark_offsets(family)), 2))
+    for group, place in zip(FIVE[family], np.asarray(five) * side, strict=True):
+        ring = 2 * np.pi * np.arange(len(group)) / len(group)
+        round_it = np.column_stack([np.cos(ring), np.sin(ring)]) * (4.0 if len(group) > 1 else 0.0)
+        points[list(group)] = place + round_it
+    made = _Builder()
+    nothing = made.node("ReduceSum", "input", made.constant([0, 1, 2, 3], np.int64), keepdims=0)
+    nothing = made.node("Mul", nothing, made.constant(0.0))
+    placed = made.node("Add", made.constant(points), nothing)
+    return made.save(path, ("input", [1, 3, side, side]), _landmark_outputs(made, family, placed, side))
+
+
 MIX = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.0]])
 """What a restorer makes of red, green and blue in −1..1."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.alignment import points_of, similarity_onto
 from livefusion.core.by_track import ByTrack
 from livefusion.core.errors import GraphError, ModelError
 from livefusion.core.face import FaceTrack, Identity, Landmarks
@@ -222,9 +222,8 @@ class NeuralEngine:
         """Make the faces of a group."""
         bucket, to_crops = self._network.bucket(len(group)), []
         for seat, track in enumerate(group):
-            assert track.landmarks is not None, "checked before"
             self._teller.tell(bucket, seat, order, track, stream)
-            to_crops.append(similarity_onto(five_points(track.landmarks), self._points))
+            to_crops.append(similarity_onto(points_of(track), self._points))
         bucket.run(order.frame, to_crops, stream)
         made = self._made[len(group)] = _Made(group, order.key, tuple(to_crops))
         return made

@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.alignment import similarity_onto
 from livefusion.core.errors import ModelError
-from livefusion.core.face import Landmarks
 from livefusion.core.frame import Frame
 from livefusion.core.geometry import Affine, Box, Region, Size
 from livefusion.core.patch import Patch
@@ -36,6 +35,8 @@ _MARGIN: Final = 2
 """Pixels round the crop that sampling may touch."""
 _TRIES: Final = 3
 
+Points = npt.NDArray[np.float64]
+"""(5, 2) alignment points of a face."""
 LoadSession = Callable[..., Session]
 """Of a device, a model, and an entry to be loaded in place of the model's own, if there is one."""
 
@@ -125,14 +126,14 @@ class PatchRestorer:
             raise ModelError(f"{self.name} gives no picture here", "get another file of it, or use fp32")
         return min(took) / NANOSECONDS
 
-    def restore(self, frame: Frame, patch: Patch, landmarks: Landmarks, share: float, stream: Stream) -> None:
+    def restore(self, frame: Frame, patch: Patch, points: Points, share: float, stream: Stream) -> None:
         """Bring the colours of a patch by ``share`` in [0, 1] to those of the restored face, in stream order.
 
         Where the network gives no picture the patch stays as it is.
         """
         if self._verdict.given_up():
             return
-        to_crop = similarity_onto(five_points(landmarks), self._points)
+        to_crop = similarity_onto(points, self._points)
         stream.wait(patch.ready)
         luma, chroma = self._pasted(frame, patch, to_crop, stream)
         arguments = {

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from livefusion.core.alignment import points_of
 from livefusion.core.errors import GraphError, LiveFusionError, ModelError
 from livefusion.core.face import FaceTrack
 from livefusion.core.frame import Frame
@@ -71,7 +72,7 @@ class Enhancer:
         """Bring a patch by ``share`` in [0, 1] to the restored face, if the network is there."""
         restorer = self._restorer
         if restorer is not None and share > 0 and track.landmarks is not None:
-            restorer.restore(frame, patch, track.landmarks, share, stream)
+            restorer.restore(frame, patch, points_of(track), share, stream)
 
     def wait(self, *, timeout: float) -> bool:
         """Wait until the network is ready or has failed; False if ``timeout`` seconds passed first."""

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from livefusion.core.alignment import five_points, similarity_onto
+from livefusion.core.alignment import points_of, similarity_onto
 from livefusion.core.by_track import MOST_TRACKS
 from livefusion.core.errors import LiveFusionError
 from livefusion.core.face import FaceTrack
@@ -75,13 +75,12 @@ class Performers:
 
     def _take(self, frame: Frame, track: FaceTrack, stream: Stream) -> Event:
         """Begin to bring the crop of a face to the host."""
-        assert track.landmarks is not None, "only faces with landmarks are swapped"
         points, mean, deviation = self._reader.crop
         arguments = {
             "luma": frame.buffer.luma,
             "chroma": frame.buffer.chroma,
             "out": self._tensor,
-            "matrices": (similarity_onto(five_points(track.landmarks), points),),
+            "matrices": (similarity_onto(points_of(track), points),),
             "color": frame.color,
             "mean": tuple(255 * value for value in mean),
             "scale": tuple(1 / (255 * value) for value in deviation),

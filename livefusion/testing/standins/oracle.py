@@ -48,11 +48,15 @@ class Oracle:
             mixed = self._told * (1 - self._share) + his * self._share
             self._tint = known.tint(self._truth, mixed)
 
-    def picture(self, rgb: Rgb, landmarks: Landmarks) -> Doubles:
-        """(h, w, 3) RGB in [0, 1]: the new face, of use where the picture shows the performer's."""
+    def picture(self, rgb: Rgb, landmarks: Landmarks, points: Doubles | None = None) -> Doubles:
+        """(h, w, 3) RGB in [0, 1]: the new face, of use where the picture shows the performer's.
+
+        It is aligned by (5, 2) ``points``, those of the landmarks if they are left out.
+        """
         truth, boost = self._truth, self._boost
         size = truth.size * boost
-        forth = similarity(five_points(landmarks), places(truth.points, size))
+        five = five_points(landmarks) if points is None else points
+        forth = similarity(five, places(truth.points, size))
         crop = cv2.warpAffine(
             rgb.astype(np.float32) / 255,
             forth,

@@ -12,7 +12,7 @@ from livefusion.core.color import ColorInfo
 from livefusion.core.face import FaceTrack, Identity
 from livefusion.core.frame import Frame, Outcome
 from livefusion.core.patch import Patch
-from livefusion.core.settings import Pace, SafetySettings, Settings, SwapSettings
+from livefusion.core.settings import FaceSettings, Pace, SafetySettings, Settings, SwapSettings
 from livefusion.devices.cpu import CpuDevice
 from livefusion.devices.device import Stream
 from livefusion.inference.catalog import MODELS_FOLDER_VARIABLE, UserModels
@@ -80,13 +80,20 @@ class _Notes(NeuralEngine):
 
 
 def measure_whole(
-    truth: Truth, folder: StandinFolder, identity: Identity, options: PerformerOptions
+    truth: Truth,
+    folder: StandinFolder,
+    identity: Identity,
+    options: PerformerOptions,
+    *,
+    faces: FaceSettings | None = None,
 ) -> WholeError:
     """How far the pictures of a run on a file are from what the stand-in must give; one face in each.
 
+    With a landmark network in ``faces`` it must be aligned by that.
+
     ``AssertionError`` if a picture is missing, raw, or shows no new face.
     """
-    notes, sink = _run(truth, folder, identity, options)
+    notes, sink = _run(truth, folder, identity, options, faces or FaceSettings())
     scene = PerformerScene(options)
     oracle = Oracle(truth, portrait(identity), shrunk_crop)
     errors = []
@@ -104,7 +111,7 @@ def measure_whole(
 
 
 def _run(
-    truth: Truth, folder: StandinFolder, identity: Identity, options: PerformerOptions
+    truth: Truth, folder: StandinFolder, identity: Identity, options: PerformerOptions, faces: FaceSettings
 ) -> tuple[dict[int, _Note], MemorySink]:
     """Run the graph to its end, on the user's models that this stand-in needs."""
     device = CpuDevice()
@@ -126,6 +133,7 @@ def _run(
             engine=str(model),
             family=truth.family,
             pace=Pace.FAST,
+            faces=faces,
             swap=BARE,
             safety=_SAFETY,
         )
@@ -161,7 +169,7 @@ def _compare(
     def off(one: Doubles, other: Doubles) -> float:
         return float(np.abs(one[seen.opaque] - other[seen.opaque]).mean())
 
-    found = oracle.picture(before, seen.track.landmarks) * 255
+    found = oracle.picture(before, seen.track.landmarks, seen.track.points) * 255
     true = oracle.picture(before, known.landmarks) * 255
     shown = after.astype(np.float64)
     return off(shown, found), off(shown, true), off(found, true)

@@ -11,6 +11,7 @@ pytest.importorskip("onnx")
 
 from restoring import FRAME_NS, LONG_S, engine_of, loading, play, restorer
 
+from livefusion.core.alignment import five_points
 from livefusion.core.errors import ModelError
 from livefusion.core.face import Identity
 from livefusion.core.frame import Frame
@@ -188,7 +189,7 @@ def test_work_that_runs_late_restores_the_same_face(kind: str, seed: int, tmp_pa
         frame = Frame(0, "reel", Timestamp(0, Fraction(1, 30)), 0, reel.size, reel.color, buffer)
         assert track.landmarks is not None
         for share in (0.5, 0.7):
-            one.restore(frame, patch, track.landmarks, share, stream)
+            one.restore(frame, patch, five_points(track.landmarks), share, stream)
         host = device.pinned(pixels.shape, np.uint8)
         device.copy(host, patch.pixels, stream)
         stream.synchronize()
