@@ -1,6 +1,7 @@
 """`livefusion verify`: was this video altered by LiveFusion, and what says so."""
 
 import argparse
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from livefusion.provenance.manifest import INVALID, NONE, NOT_INSTALLED, UNREADA
 
 STREAM_SECONDS = 20.0
 """A stream of the network is watched for so long unless told otherwise."""
+QUIET_SECONDS = 2.0
+"""What is over sooner needs no progress."""
 _SAID = {
     "trusted": "valid, by a signer on a trust list",
     "valid": "valid: the file is as it was signed; nobody vouches for the signer",
@@ -64,15 +67,15 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _progress(console: Console) -> Callable[[float], None]:
-    """Say each second of the video how far it is, if somebody looks."""
-    shown = -1
+def _progress(console: Console) -> Callable[[str], None]:
+    """Say what is done, once that has taken a while."""
+    began, shown = time.monotonic(), ""
 
-    def tell(at: float) -> None:
+    def tell(doing: str) -> None:
         nonlocal shown
-        if int(at) > shown:
-            shown = int(at)
-            console.status(f"verifying: {shown} s")
+        if doing != shown and time.monotonic() - began > QUIET_SECONDS:
+            shown = doing
+            console.status(f"verifying: {doing}")
 
     return tell
 

@@ -104,11 +104,11 @@ def verify(
     *,
     seconds: float | None = None,
     keys: tuple[WatermarkKey, ...] | None = None,
-    tell: Callable[[float], None] = lambda seconds: None,
+    tell: Callable[[str], None] = lambda doing: None,
 ) -> Verification:
     """Examine a file or a stream of the network, the first ``seconds`` of it if they are given.
 
-    ``keys`` are those that read the payload, by default the operator's; ``tell`` hears how far it is.
+    ``keys`` are those that read the payload, by default the operator's; ``tell`` hears what is done now.
     ``InputError`` if it cannot be read as a video.
     """
     path = Path(target)
@@ -121,14 +121,15 @@ def verify(
             log.add(luma, last)
             fields.add(luma, last)
             count += 1
-            tell(last)
+            tell(f"reading, {last:.0f} s")
         if not count:
             raise InputError(f"no picture of {redact(target)} can be read", "give more of it")
+        fields.close()
         is_file = path.is_file()
         xmp = read_xmp(path) if is_file else None
         return Verification(
             target,
-            _find(log, fields, keys),
+            _find(log, fields, keys, tell),
             manifest_state(path) if is_file else ManifestState(UNSUPPORTED),
             tuple(dict(notice) for notice in inspection.notices),
             inspection.key_frames,
@@ -142,10 +143,15 @@ def verify(
         inspection.close()
 
 
-def _find(log: ReliefLog, fields: FieldLog, keys: tuple[WatermarkKey, ...]) -> Finding:
+def _find(
+    log: ReliefLog, fields: FieldLog, keys: tuple[WatermarkKey, ...], tell: Callable[[str], None]
+) -> Finding:
     """Look where the mark was put, and if it is not there, everywhere."""
+    tell("looking for the watermark")
     found = detect(log, keys)
-    sighting = None if found.detected else search(fields.fields, keys)
+    sighting = None
+    if not found.detected:
+        sighting = search(fields.fields, keys, lambda share: tell(f"looking for a part of it, {share:.0%}"))
     if sighting is None:
         return found
     return replace(

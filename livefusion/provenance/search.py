@@ -5,8 +5,8 @@ correlation (by FFT), for every epoch; the best places are then looked at closel
 that only a high score counts (``SEARCH_LIMIT``): a stretch of four seconds has it where a window has 8.
 
 The ramps between cells leave next to nothing above half a period a cell: one sample a cell is enough, taken
-twice, half a cell apart, so that a place is never missed by more than half a cell. Four samples and steps of
-0.7 % in size took eight times as long, 25 s of a core for 10 s of video, and found the same.
+twice, half a cell apart, so that a place is never missed by more than half a cell. Four samples a cell, and
+steps of 0.7 % in size, took five times as long (26 s of a core for 10 s of video) and found nothing more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 
 from livefusion.core.geometry import Size
 from livefusion.provenance.chips import EPOCHS, Grid, presence_signs
-from livefusion.provenance.detector import threshold
+from livefusion.provenance.detector import CHUNK_SECONDS, threshold
 from livefusion.provenance.reading import bit_scores, read_by
 from livefusion.provenance.watermark import Payload, WatermarkKey
 
@@ -29,11 +29,13 @@ Field = npt.NDArray[np.float32]
 STRETCH_SECONDS, STRETCHES = 4.0, 5
 """Length of what is summed up at once, and how many of those are kept, from the beginning of a video."""
 _SHORT = 360  # pixels of the short side that are kept of a picture
-_AROUND, _CLIP = 13, 4.0
+_AROUND, _CLIP, _EDGE, _CALM = 13, 4.0, 6.0, 0.25  # pixels; levels; squared levels, as in ``whitening``
 _CLOSE = 4  # samples a cell along each side, where it is looked at closely
 # Cells along the short side of what was received: from half the picture to a picture at two thirds of it.
-_FEWEST, _MOST, _STEP = 0.45, 1.5, 1.012
+_FEWEST, _MOST, _STEP = 0.45, 1.5, 1.016
 _CANDIDATES = 3
+_SURE = 9.0  # deviations: of all that is tried, noise reached 6.4
+_AT_ONCE = 4  # epochs: the cache holds so many; all at once take twice as long
 _ROUND = 6  # cells: the size of a spectrum is a multiple
 _PROMISING = 0.7  # of the limit: what has less in a look at close range does not get there
 _GRIDS = (Grid(90, 160), Grid(60, 107), Grid(45, 80))
@@ -66,23 +68,45 @@ class Sighting:
 
 
 class FieldLog:
-    """Sums of the fine relief of a video by stretches of four seconds, for a search."""
+    """The fine relief of a video by stretches of four seconds, for a search; ``close`` before it is read.
+
+    Pictures are summed as they come, and relieved once in half a second.
+    """
 
     def __init__(self, size: Size) -> None:
         self._scale = min(1.0, _SHORT / max(1, min(size.width, size.height)))
         self.fields: list[Field] = []
+        self._sum: Field | None = None
+        self._pictures, self._chunk = 0, 0
 
     def add(self, luma: npt.NDArray[np.uint8], seconds: float) -> None:
-        """Take the picture of that media time."""
-        stretch = int(seconds // STRETCH_SECONDS)
-        if stretch >= STRETCHES:
+        """Take the picture of that media time; the times must not fall."""
+        chunk = int(seconds // CHUNK_SECONDS)
+        if chunk >= round(STRETCHES * STRETCH_SECONDS / CHUNK_SECONDS):
             return
-        small = cv2.resize(luma, None, fx=self._scale, fy=self._scale, interpolation=cv2.INTER_AREA)
-        levels = small.astype(np.float32)
-        fine = np.clip(levels - cv2.blur(levels, (_AROUND, _AROUND)), -_CLIP, _CLIP)
+        if chunk != self._chunk:
+            self.close()
+            self._chunk = chunk
+        if self._sum is None:
+            self._sum, self._pictures = np.zeros(luma.shape, np.float32), 0
+        cv2.accumulate(luma, self._sum)
+        self._pictures += 1
+
+    def close(self) -> None:
+        """Count what was summed up, as much as it has pictures."""
+        if self._sum is None:
+            return
+        small = cv2.resize(self._sum, None, fx=self._scale, fy=self._scale, interpolation=cv2.INTER_AREA)
+        levels = np.asarray(small / np.float32(self._pictures), np.float32)
+        rest = levels - cv2.blur(levels, (_AROUND, _AROUND))
+        unrest = cv2.blur(np.clip(rest, -_EDGE, _EDGE) ** 2, (_AROUND, _AROUND))
+        fine = np.clip(rest, -_CLIP, _CLIP) / (_CALM + unrest)
+        fine *= np.float32(self._pictures**0.5 / max(float(np.linalg.norm(fine)), 1e-9))
+        stretch = int(self._chunk * CHUNK_SECONDS // STRETCH_SECONDS)
         while len(self.fields) <= stretch:
             self.fields.append(np.zeros_like(fine))
         self.fields[stretch] += fine
+        self._sum = None
 
 
 def search(
@@ -90,10 +114,13 @@ def search(
     keys: Sequence[WatermarkKey] = (),
     tell: Callable[[float], None] = lambda share: None,
 ) -> Sighting | None:
-    """Look everywhere; None if the mark is not there for certain. ``tell`` hears how much is done, in [0, 1]."""
+    """Look everywhere; None if the mark is not there for certain. ``tell`` hears what share is looked at."""
+    if not fields:
+        return None
+    stack = np.dstack(fields)
     best: tuple[float, Place] | None = None
     for number, grid in enumerate(_GRIDS):
-        for stretch, place in _candidates(fields, grid, lambda share: tell((number + share) / len(_GRIDS))):
+        for stretch, place in _candidates(stack, grid, partial(_tell_part, tell, number)):
             found = _look_closely(fields[stretch], place)
             if best is None or found[0] > best[0]:
                 best = found
@@ -103,43 +130,60 @@ def search(
     return None
 
 
-def _candidates(
-    fields: Sequence[Field], grid: Grid, tell: Callable[[float], None]
-) -> list[tuple[int, Place]]:
-    """The places with the highest correlations, of all sizes, each with the stretch that has it."""
+def _tell_part(tell: Callable[[float], None], number: int, share: float) -> None:
+    tell((number + share) / len(_GRIDS))
+
+
+def _candidates(stack: Field, grid: Grid, tell: Callable[[float], None]) -> list[tuple[int, Place]]:
+    """The places with the highest correlations, of all sizes, each with the stretch that has it.
+
+    One that stands out as no chance does ends it.
+    """
     found: list[tuple[float, int, Place]] = []
+    before = 0.0
     for step in range(_SCALES):
-        cells = grid.rows * _FEWEST * _STEP**step
-        for stretch, field in enumerate(fields):
-            found += [(height, stretch, place) for height, place in _peaks(field, grid, cells)]
+        peaks = list(_peaks(stack, grid, grid.rows * _FEWEST * _STEP**step))
+        found += peaks
         tell((step + 1) / _SCALES)
+        highest = max(height for height, _, _ in peaks)
+        if before > max(_SURE, highest):
+            break  # the size before was it
+        before = highest
     found.sort(key=lambda entry: -entry[0])
     return [(stretch, place) for _, stretch, place in found[:_CANDIDATES]]
 
 
-def _peaks(field: Field, grid: Grid, cells: float) -> Iterator[tuple[float, Place]]:
-    """The best place for so many cells along the short side, in standard deviations, on either raster."""
-    pixels = min(field.shape) / cells  # a cell, in the field
+def _peaks(stack: Field, grid: Grid, cells: float) -> Iterator[tuple[float, int, Place]]:
+    """The best places for so many cells along the short side of (h, w, stretches), on either raster: how high
+    in standard deviations, and in which stretch."""
+    pixels = min(stack.shape[:2]) / cells  # a cell, in the field
     for shift in (0, round(pixels / 2)):
-        part = field[shift:, shift:]
-        rows, columns = (int(extent / pixels) for extent in part.shape)
+        part = stack[shift:, shift:]
+        rows, columns = (int(extent / pixels) for extent in part.shape[:2])
         part = part[: round(rows * pixels), : round(columns * pixels)]
-        image = cv2.resize(part, (columns, rows), interpolation=cv2.INTER_AREA)
+        images = cv2.resize(part, (columns, rows), interpolation=cv2.INTER_AREA)
         shape = _fast(max(rows, grid.rows)), _fast(max(columns, grid.columns))
-        patterns, power = _spectra(grid, shape)
-        spectrum = np.conj(rfft2(image, shape))
-        deviation = float(np.sqrt(np.sum(power * np.abs(spectrum) ** 2))) / (shape[0] * shape[1])
-        height, where = -np.inf, (0, 0)
-        for pattern in patterns:  # one by one they stay in the cache: twice as fast as all at once
-            surface = irfft2(spectrum * pattern, shape)
-            at = int(surface.argmax())
-            if surface.flat[at] > height:
-                height, where = float(surface.flat[at]), divmod(at, shape[1])
-        top, left = (_signed(i, n, p) for i, n, p in zip(where, shape, image.shape, strict=True))
-        yield (
-            height / max(deviation, 1e-9),
-            Place(grid, cells, left - shift / pixels, top - shift / pixels),
-        )
+        images = images.reshape(rows, columns, -1)
+        for stretch in range(images.shape[2]):
+            height, top, left = _highest(np.ascontiguousarray(images[..., stretch]), grid, shape)
+            yield height, stretch, Place(grid, cells, left - shift / pixels, top - shift / pixels)
+
+
+def _highest(image: Field, grid: Grid, shape: tuple[int, int]) -> tuple[float, int, int]:
+    """Height in standard deviations, row and column of the highest correlation with any epoch."""
+    patterns, power = _spectra(grid, shape)
+    spectrum = np.conj(rfft2(image, shape))
+    deviation = float(np.sqrt(np.sum(power * np.abs(spectrum) ** 2))) / (shape[0] * shape[1])
+    height, where = -np.inf, 0
+    for few in patterns.reshape(-1, _AT_ONCE, *patterns.shape[1:]):
+        surface = irfft2(spectrum * few, shape)
+        at = int(surface.argmax())
+        if surface.flat[at] > height:
+            height, where = float(surface.flat[at]), at % (shape[0] * shape[1])
+    top, left = (
+        _signed(i, n, p) for i, n, p in zip(divmod(where, shape[1]), shape, image.shape, strict=True)
+    )
+    return height / max(deviation, 1e-9), top, left
 
 
 def _fast(length: int) -> int:
@@ -154,9 +198,7 @@ def _signed(index: int, length: int, extent: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _spectra(
-    grid: Grid, shape: tuple[int, int]
-) -> tuple[npt.NDArray[np.complex64], npt.NDArray[np.float32]]:
+def _spectra(grid: Grid, shape: tuple[int, int]) -> tuple[npt.NDArray[np.complex64], npt.NDArray[np.float32]]:
     """(epochs, …) spectra of the presence at one sample a cell, and their mean power, each frequency as often
     as a real picture has it."""
     patterns = np.stack([presence_signs(grid, epoch) for epoch in range(EPOCHS)]).astype(np.float32)
@@ -199,17 +241,22 @@ def _look_closely(field: Field, place: Place) -> tuple[float, Place]:
     for step in (0.5, 0.25, 0.12):
         if step < 0.5 and best[0] < _PROMISING * SEARCH_LIMIT:
             break
-        ratio = step / max(place.grid.columns, 1)
+        # It grows about the middle of what was received, which stays where it is.
+        down, across = (place.cells * extent / (2 * min(field.shape)) for extent in field.shape)
+        ratio = 1.5 * step / place.grid.columns  # half a step of the search in size, at first
         for grow in (1 - 2 * ratio, 1 - ratio, 1, 1 + ratio, 1 + 2 * ratio):
             for right in (-step, 0, step):
                 for lower in (-step, 0, step):
-                    base = place
-                    moved = Place(base.grid, base.cells * grow, base.left + right, base.top + lower)
+                    moved = _moved(place, grow, right + across * (1 - grow), lower + down * (1 - grow))
                     score = _score(field, moved)
                     if score > best[0]:
                         best = score, moved
         place = best[1]
     return best
+
+
+def _moved(place: Place, grow: float, right: float, lower: float) -> Place:
+    return Place(place.grid, place.cells * grow, place.left + right, place.top + lower)
 
 
 def _read(fields: Sequence[Field], place: Place, keys: Sequence[WatermarkKey]) -> Payload | None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from livefusion.cli import verify as command
+from livefusion.cli.console import Console
 from livefusion.cli.main import main
 from livefusion.cli.verify import told
 from livefusion.pipeline.verify import Verification
@@ -73,3 +75,18 @@ def test_other_kinds_of_file_are_not_signed(tmp_path: Path, capsys: pytest.Captu
 def test_a_time_that_shows_nothing_is_refused(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "clip.mp4", "--seconds", seconds]) == 2
     assert f"--seconds {seconds} is not valid" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.0, []), (3.0, ["verifying: reading, 1 s"])])
+def test_progress_is_shown_once_it_takes_a_while(
+    seconds: float, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, shown = [0.0], list[str]()
+    monkeypatch.setattr("livefusion.cli.verify.time.monotonic", lambda: now[0])
+    console = Console()
+    monkeypatch.setattr(console, "status", shown.append)
+    tell = command._progress(console)
+    now[0] = seconds
+    for _ in range(2):
+        tell("reading, 1 s")
+    assert shown == expected

@@ -134,17 +134,20 @@ def test_the_scores_of_noise_stay_below_the_limit() -> None:
 
 def test_a_crop_is_found_by_search_and_a_foreign_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_GRIDS", (Grid(90, 160),))
-    monkeypatch.setattr(searching, "_FEWEST", 0.7)  # a fifth of the sizes: the whole takes eight seconds
-    monkeypatch.setattr(searching, "_SCALES", 30)
+    monkeypatch.setattr(searching, "_FEWEST", 0.7)  # a fifth of the sizes: the whole takes two seconds
+    monkeypatch.setattr(searching, "_SCALES", 15)
+    told = list[float]()
     sightings = []
     for marked in (True, False):
         log = FieldLog(Size(1024, 576))
         for number, luma in enumerate(scene(4, marked=marked)):
             log.add(luma[61:637, 154:1178].copy(), number / FPS)
-        sightings.append(search(log.fields, (KEY,)))
+        log.close()
+        sightings.append(search(log.fields, (KEY,), told.append))
     sighting, nothing = sightings
     assert sighting is not None
     assert sighting.payload == MARK.payload
     assert sighting.place.cells == pytest.approx(72, abs=0.3)
     assert (sighting.place.left, sighting.place.top) == pytest.approx((154 / 8, 61 / 8), abs=0.4)
     assert nothing is None
+    assert told[-1] == 1.0
