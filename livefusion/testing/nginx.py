@@ -21,20 +21,24 @@ def find_nginx() -> str | None:
 
 
 @contextmanager
-def nginx_rtmp(folder: Path) -> Iterator[str]:
-    """The address of its application, on a free port. ``MachineError`` if it is not installed."""
+def nginx_rtmp(folder: Path, *, tells: bool = False) -> Iterator[str]:
+    """The address of its application, on a free port. ``MachineError`` if it is not installed.
+
+    ``tells`` has it tell viewers that the publisher is gone, which it does not by itself.
+    """
     program = find_nginx()
     if program is None:
         raise MachineError("nginx has no RTMP here", "apt install nginx-light libnginx-mod-rtmp")
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = int(one.getsockname()[1])
+    words = "live on; publish_notify on;" if tells else "live on;"
     config = folder / "nginx.conf"
     config.write_text(
         f"load_module {MODULE}; daemon off; worker_processes 1;\n"
         f"pid {folder}/nginx.pid; error_log {folder}/error.log;\n"
         "events { worker_connections 32; }\n"
-        f"rtmp {{ server {{ listen 127.0.0.1:{port}; application live {{ live on; }} }} }}\n"
+        f"rtmp {{ server {{ listen 127.0.0.1:{port}; application live {{ {words} }} }} }}\n"
     )
     process = subprocess.Popen([program, "-p", str(folder), "-c", str(config)], stderr=subprocess.DEVNULL)
     try:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from livefusion.cli.bench.figure import Figure
-from livefusion.cli.bench.streams import SIZE, _measure_way, _number_in, _port
+from livefusion.cli.bench.streams import SIZE, Way, _measure_way, _number_in, _port
 from livefusion.core.color import ColorInfo
 from livefusion.core.frame import Frame
 from livefusion.core.timing import Timestamp
@@ -30,9 +30,12 @@ def test_a_card_has_no_number(number: int) -> None:
     assert _number_in(frame) == (None if number in {0, 65_535} else number)
 
 
-def test_a_way_is_measured_and_its_publisher_comes_back() -> None:
-    url = f"rtmp://127.0.0.1:{_port()}/live/key"
-    figures = {one.name: one for one in _measure_way("way", url, "?listen=1", 3.0)}
+@pytest.mark.parametrize(("scheme", "listen"), [("rtmp", "?listen=1"), ("rtsp", "")])
+def test_a_way_is_measured_and_its_publisher_comes_back(scheme: str, listen: str) -> None:
+    if scheme == "rtsp":
+        pytest.importorskip("aiortc", reason="needs the extra webrtc")
+    url = f"{scheme}://127.0.0.1:{_port()}/live/key"
+    figures = {one.name: one for one in _measure_way(Way("way", url, listen), 3.0)}
     assert set(figures) == {
         f"way: {name}"
         for name in (

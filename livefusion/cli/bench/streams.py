@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -45,26 +46,44 @@ _SETTLE = 30
 """Pictures at the beginning that do not count: players, too, begin with what a server had kept."""
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way from an output to an input; ``listen`` is what the input's address has beside the output's.
+
+    ``tells`` is True where the input is told that the publisher is gone; else silence has to be judged.
+    """
+
+    name: str
+    url: str
+    listen: str = ""
+    tells: bool = True
+
+
 def measure(options: BenchOptions) -> list[Figure]:
     """Each way in turn; that through nginx only where its RTMP module is installed."""
     figures: list[Figure] = []
     with ExitStack() as stack:
-        ways = [("RTMP, we listen", f"rtmp://127.0.0.1:{_port()}/live/a", "?listen=1")]
+        ways = [Way("RTMP, we listen", f"rtmp://127.0.0.1:{_port()}/live/a", "?listen=1")]
         if find_nginx() is None:
             options.note("streams: nginx with its RTMP module is not installed and is left out")
         else:
-            ways.insert(0, ("RTMP through nginx", f"{stack.enter_context(nginx_rtmp(options.folder))}/a", ""))
-        ways.append(("MPEG-TS by UDP", f"udp://127.0.0.1:{_port(socket.SOCK_DGRAM)}", ""))
-        ways.append(("RTSP", f"rtsp://127.0.0.1:{_port()}/live", ""))
-        for name, url, listen in ways:
-            options.note(f"streams: {name} for {options.seconds:g} s")
-            figures += _measure_way(name, url, listen, options.seconds)
+            for name, tells in (("nginx", False), ("nginx with publish_notify", True)):
+                folder = options.folder / f"nginx-{tells:d}"
+                folder.mkdir(exist_ok=True)
+                url = stack.enter_context(nginx_rtmp(folder, tells=tells))
+                ways.append(Way(f"RTMP through {name}", f"{url}/a", tells=tells))
+        ways.append(Way("MPEG-TS by UDP", f"udp://127.0.0.1:{_port(socket.SOCK_DGRAM)}", tells=False))
+        ways.append(Way("RTSP", f"rtsp://127.0.0.1:{_port()}/live"))
+        for way in ways:
+            options.note(f"streams: {way.name} for {options.seconds:g} s")
+            figures += _measure_way(way, options.seconds)
     return figures
 
 
-def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figure]:
+def _measure_way(way: Way, seconds: float) -> list[Figure]:
+    name, url = way.name, way.url
     publisher = _publisher(url)
-    source = StreamSource(parse_stream(url + listen, InputError), url, CpuDevice())
+    source = StreamSource(parse_stream(url + way.listen, InputError), url, CpuDevice())
     publisher.start()
     try:
         _open(source)
@@ -80,7 +99,6 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
     finally:
         publisher.stop()
         source.close()
-    tells = listen or url.startswith("rtsp:")
     milliseconds = np.array(late[_SETTLE:] or late) / 1e6
     if not milliseconds.size:
         raise MachineError(f"no picture came by {name}", "close other programs and measure again")
@@ -88,13 +106,7 @@ def _measure_way(name: str, url: str, listen: str, seconds: float) -> list[Figur
         ("added p50", float(np.percentile(milliseconds, 50)), "ms", "≤ 45"),
         ("added p95", float(np.percentile(milliseconds, 95)), "ms", ""),
         ("pictures", len(late) / seconds, "fps", ""),
-        # Neither datagrams nor nginx, as it is, tell that the publisher is gone: silence has to be judged.
-        (
-            "publisher gone to card",
-            (gone_ns - killed_ns) / 1e6,
-            "ms",
-            "≤ 33" if tells else "",
-        ),
+        ("publisher gone to card", (gone_ns - killed_ns) / 1e6, "ms", "≤ 33" if way.tells else ""),
         ("publisher back to picture", (back_ns - again_ns) / 1e9, "s", "≤ 2"),
     ]
     return [Figure(SCENARIO, f"{name}: {row[0]}", *row[1:]) for row in rows]
