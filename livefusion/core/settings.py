@@ -157,6 +157,9 @@ class GateSettings(Snapshot):
     """Clean looks after which the picture is shown again."""
     gate_on_failure: GateFailure = GateFailure.SLATE
     """What is shown while the classifier fails: the slate, or the picture."""
+    gate_hold: bool = True
+    """Live, show the slate until the classifier has looked once, for ten seconds at most; then it counts as
+    failing. A file is looked at before its pictures go on."""
 
 
 class WebSettings(Snapshot):

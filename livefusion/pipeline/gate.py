@@ -25,6 +25,7 @@ from livefusion.runtime.alarm import Alarm
 
 _log = logging.getLogger(__name__)
 
+FIRST: Final = "Waiting for the content gate"
 CONTENT: Final = "Withheld by the content gate"
 BLIND: Final = "Withheld: the content gate fails"
 LATE_SECONDS: Final = 10
@@ -61,7 +62,9 @@ class ContentGate:
     ``withhold`` is told the slate's text on a hit, and an empty one after ``gate_clear_looks`` clean looks.
     Each change is logged and audited. A look that is not over after ``LATE_SECONDS`` is a failure: what
     hangs must not let everything pass. In a ``patient`` run, which waits for its stages, looks are as far
-    apart in the time of the video, and each is over before its picture goes on.
+    apart in the time of the video, and each is over before its picture goes on. In any other, no picture is
+    shown before the first look is over (``gate_hold``): one that fails, or takes ``LATE_SECONDS``, ends that
+    as ``gate_on_failure`` says.
     """
 
     def __init__(
@@ -88,8 +91,11 @@ class ContentGate:
         self._waiting: Rgb | None = None
         self._has_work = Alarm(clock)
         self._closed = False
-        self._text = ""
+        self._text = FIRST if settings.gate_hold and not patient else ""
         self._clean = 0
+        if self._text:
+            withhold(self._text)
+            _log.info("content gate: the slate is shown until %s has looked once", classifier.name)
         self._thread = threading.Thread(target=self._work, name="gate", daemon=True)
         self._thread.start()
 
@@ -147,6 +153,8 @@ class ContentGate:
         self._clean = 0 if hit else self._clean + 1
         if hit:
             self._show(CONTENT, f"{self._classifier.name} gave {score:.3f}")
+        elif self._text == FIRST:
+            self._show("", f"the first look was clean, {score:.3f}")
         elif self._text and self._clean >= self._settings.gate_clear_looks:
             self._show("", f"{self._clean} clean looks")
 
@@ -164,14 +172,17 @@ class ContentGate:
         self._clean = 0
         if self._settings.gate_on_failure is GateFailure.SLATE:
             self._show(BLIND, told)
+        elif self._text == FIRST:
+            self._show("", told)
 
     def _show(self, text: str, why: str) -> None:
         if text == self._text:
             return
-        self._text = text
+        expected, self._text = self._text == FIRST and not text, text
         self._withhold(text)
         shown = "the slate" if text else "the picture"
-        _log.warning("content gate: %s is shown from now on (%s)", shown, why)
+        level = logging.INFO if expected else logging.WARNING
+        _log.log(level, "content gate: %s is shown from now on (%s)", shown, why)
         self._trail.note(AuditEvent.GATE, shown=shown, why=why)
 
 

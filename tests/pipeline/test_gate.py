@@ -16,7 +16,7 @@ from livefusion.core.settings import GateFailure, GateSettings, Settings
 from livefusion.core.timing import NANOSECONDS
 from livefusion.devices.cpu import CpuDevice
 from livefusion.pipeline.assemble import Pipeline
-from livefusion.pipeline.gate import BLIND, CONTENT, LATE_SECONDS, ContentGate, small_rgb
+from livefusion.pipeline.gate import BLIND, CONTENT, FIRST, LATE_SECONDS, ContentGate, small_rgb
 from livefusion.pipeline.gate_model import GateModel, photo_screen
 from livefusion.pipeline.parts import Parts
 from livefusion.provenance.audit_record import AuditEvent
@@ -110,11 +110,11 @@ class Scripted:
 class Rig:
     """A gate whose classifier is scripted."""
 
-    def __init__(self, *, patient: bool = False, **settings: Any) -> None:
+    def __init__(self, *, patient: bool = False, hold: bool = False, **settings: Any) -> None:
         self.clock = ScriptedClock()
         self.classifier, self.texts = Scripted(), list[str]()
         self.lines: list[tuple[AuditEvent, dict[str, Any]]] = []
-        made = GateSettings(gate_seconds=0.1, gate_clear_looks=2, **settings)
+        made = GateSettings(gate_seconds=0.1, gate_clear_looks=2, gate_hold=hold, **settings)
         self.gate = ContentGate(made, self.classifier, self.texts.append, self.clock, self, patient=patient)  # type: ignore[arg-type]
 
     def note(self, event: AuditEvent, **data: Any) -> None:
@@ -180,6 +180,52 @@ def test_a_look_that_hangs_lets_nothing_pass(
     rig.gate.close()
 
 
+@pytest.mark.parametrize(
+    ("score", "on_failure", "texts"),
+    [
+        (0.1, GateFailure.SLATE, [FIRST, ""]),
+        (0.9, GateFailure.SLATE, [FIRST, CONTENT]),
+        (None, GateFailure.SLATE, [FIRST, BLIND]),
+        (None, GateFailure.PICTURE, [FIRST, ""]),
+    ],
+)
+def test_nothing_is_shown_live_before_the_first_verdict(
+    score: float | None, on_failure: GateFailure, texts: list[str]
+) -> None:
+    rig = Rig(hold=True, gate_on_failure=on_failure)
+    assert rig.texts == [FIRST]
+    rig.look(score)
+    assert rig.texts == texts
+    rig.gate.close()
+
+
+@pytest.mark.parametrize(
+    ("on_failure", "texts"), [(GateFailure.SLATE, [FIRST, BLIND]), (GateFailure.PICTURE, [FIRST, ""])]
+)
+def test_the_first_verdict_is_waited_for_so_long_and_no_longer(
+    make_frame: Callable[[], Frame], on_failure: GateFailure, texts: list[str]
+) -> None:
+    rig, device = Rig(hold=True, gate_on_failure=on_failure), CpuDevice()
+    rig.classifier.go_on.clear()
+    for second in range(LATE_SECONDS + 2):
+        rig.gate.offer(make_frame(), device)
+        if second <= LATE_SECONDS:
+            assert rig.texts == [FIRST]
+        rig.clock.advance(NANOSECONDS)
+    assert rig.texts == texts
+    rig.classifier.go_on.set()
+    rig.gate.close()
+
+
+def test_a_file_waits_for_no_verdict_that_comes_before_its_picture(make_frame: Callable[[], Frame]) -> None:
+    rig = Rig(patient=True, hold=True)
+    assert rig.texts == []
+    rig.classifier.next = 0.9
+    rig.gate.offer(make_frame(), CpuDevice())
+    assert rig.texts == [CONTENT]
+    rig.gate.close()
+
+
 def test_a_file_is_looked_at_in_its_own_time_however_fast_it_runs(make_frame: Callable[[], Frame]) -> None:
     rig, device = Rig(patient=True), CpuDevice()
     for number in range(13):  # at 30 fps, three pictures a look; the clock stands still
@@ -208,6 +254,30 @@ def test_a_run_shows_the_slate_and_tells_it(tmp_path: Path) -> None:
     report = pipeline.report()
     assert report["gate"]["hits"] >= 1
     assert report["gate"]["failures"] == 0
+
+
+@pytest.mark.media
+@pytest.mark.parametrize("hold", [True, False])
+def test_a_live_run_shows_no_picture_before_the_first_look(
+    tmp_path: Path, hold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The classifier never answers: with the hold only slates go out."""
+    never = threading.Event()
+    monkeypatch.setattr(GateModel, "score", lambda self, rgb: float(never.wait(timeout=60)))
+    gate = GateSettings(gate_model=write_red_finder(tmp_path / "red.onnx"), gate_hold=hold)
+    settings = Settings(
+        input="performer:", output=("null:",), size="320x240", fps=10, duration=1, pace="realtime", gate=gate
+    )
+    pipeline = Pipeline(settings, parts=Parts(mark=no_mark))
+    try:
+        pipeline.start()
+        pipeline.wait()
+    finally:
+        pipeline.stop()
+        never.set()
+    report = pipeline.report()
+    assert (report["frames"]["delivered"] == 0) is hold
+    assert report["outputs"][0]["slates"] > 0 or not hold
 
 
 @pytest.mark.media

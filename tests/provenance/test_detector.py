@@ -13,7 +13,6 @@ from livefusion.ops.cpu.plane import add_plane
 from livefusion.provenance import search as searching
 from livefusion.provenance.chips import EPOCHS, Grid, epoch_at
 from livefusion.provenance.detector import (
-    FALSE_ALARM,
     WINDOW,
     Finding,
     ReliefLog,
@@ -22,6 +21,7 @@ from livefusion.provenance.detector import (
     window_limit,
     window_scores,
 )
+from livefusion.provenance.reading import FALSE_ALARM
 from livefusion.provenance.search import FieldLog, search
 from livefusion.provenance.watermark import Payload, Watermark, WatermarkKey, mark_gains, mark_plane
 
