@@ -127,6 +127,20 @@ def test_its_pictures_arrive_whatever_the_profile(
     assert len(numbers) >= 45
 
 
+def test_it_is_kept_although_it_answers_no_question_for_its_consent(
+    door: Door, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aioice.ice.CONSENT_INTERVAL", 0.1)
+    monkeypatch.setattr("aioice.stun.RETRY_RTO", 0.1)
+    with client(door, certificate) as process:
+        numbers = []
+        while isinstance(taken := door.exchange.inlet.take(PATIENCE), ReceivedPicture):
+            numbers.append(read_number(taken.picture.to_ndarray(format="gray")))
+        process.wait(PATIENCE)
+    assert process.returncode == 0  # else it is cut off after 1.2 of its 3 seconds
+    assert numbers[-1] >= 85
+
+
 def test_a_wrong_token_is_told(door: Door, certificate: tuple[Path, Path]) -> None:
     with client(door, certificate, token="wrong") as process:
         _, told = process.communicate(timeout=PATIENCE)

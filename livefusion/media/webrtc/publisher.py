@@ -11,6 +11,7 @@ from livefusion.media.webrtc.assemble import CodedPicture, PictureAssembler
 from livefusion.media.webrtc.bitrate import LossBackoff, LossMeter
 from livefusion.media.webrtc.compat import ReceiverHooks, h264_preferences, opus_preferences
 from livefusion.media.webrtc.connection import Connection
+from livefusion.media.webrtc.consent import keep_while_heard
 from livefusion.media.webrtc.decode import DecoderFeed
 from livefusion.media.webrtc.ice import ANYWHERE, Reach
 from livefusion.media.webrtc.inlet import Inlet
@@ -43,6 +44,7 @@ class Publisher:
         self._feed = DecoderFeed(self._deliver, self._damage, lambda: inlet.decoding)
         self._backoff = LossBackoff(ceiling)
         self._meter = LossMeter()
+        self._heard = 0
         self._key_asked = 0  # the first key frame comes unasked
         transceiver = self.connection.peer.addTransceiver("video", direction="recvonly")
         # Before the offer is read: afterwards they have no effect.
@@ -72,9 +74,15 @@ class Publisher:
         if offers_opus(offer.sdp):
             self._take_sound()
         answer = await self.connection.answer(offer)
+        keep_while_heard(self.connection.peer, self._heard_anew)
         self._sender = self._inlet.enter()
         self._tending = self._loop.create_task(self._tend())
         return with_music(answer)
+
+    def _heard_anew(self) -> bool:
+        """Whether packets came since this was asked last."""
+        before, self._heard = self._heard, self._hooks.totals[1]
+        return self._heard != before
 
     def _take_sound(self) -> None:
         """Before the offer is read: where there is none, what is made here would never connect."""
