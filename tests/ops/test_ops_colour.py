@@ -5,7 +5,8 @@ import pytest
 from op_case import body_of
 
 from livefusion.devices.device import BodyKind
-from livefusion.ops.reference.colour import matching
+from livefusion.ops.reference.colour import GAIN_LIMITS, matching
+from livefusion.ops.reference.light import TOLERANCE
 from livefusion.ops.registry import BLEND_MATCHED, BLEND_YUVA, COLOUR_STATS, LIGHT_FIELD
 
 pytestmark = pytest.mark.unit
@@ -68,6 +69,33 @@ def test_a_patch_of_one_colour_takes_the_colour_of_the_frame(kind: BodyKind) -> 
     luma, chroma = _colour(kind, scene, 1.0)
     assert np.abs(luma.astype(int) - 160).max() <= 1
     assert np.abs(chroma.astype(int) - (120, 140)).max() <= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("spread", "wanted"), [(20, 20), (28, 28), (80, 20 * GAIN_LIMITS[1])])
+def test_a_flat_patch_gets_the_contrast_of_the_frame_up_to_a_bound(
+    kind: BodyKind, spread: int, wanted: float
+) -> None:
+    scene = _scene(9)
+    stripes = np.arange(HEIGHT * WIDTH).reshape(HEIGHT, WIDTH) // WIDTH // 4 % 2
+    scene["patch"][..., :3] = (120 + 20 * (2 * stripes - 1))[..., None]
+    scene["luma"][:] = 128
+    scene["luma"][14 : 14 + HEIGHT, 22 : 22 + WIDTH] = 128 + spread * (2 * stripes - 1)
+    scene["chroma"][:] = 128
+    luma = _colour(kind, scene, 0.0)[0][(scene["patch"][..., 3] == 255)].astype(int)
+    assert (luma.max() - luma.min()) / 2 == pytest.approx(wanted, abs=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("off", [1.0, 4.0, 30.0])
+def test_the_rim_misses_the_frame_by_no_more_than_is_not_seen(kind: BodyKind, off: float) -> None:
+    cells = np.zeros((20, 20, 7), np.float32)
+    cells[..., 0] = 16
+    cells[..., 4] = 16 * off
+    light = np.full((20, 20, 3), np.nan, np.float32)
+    shares = {"radius": 4, "rim_radius": 0, "relight": 0.0, "rim": 1.0}
+    body_of(LIGHT_FIELD, kind)(cells=cells, stats=np.zeros((3, 4), np.float32), light=light, **shares)
+    assert off - light[0, 0, 0] == pytest.approx(min(off, TOLERANCE), abs=0.05)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.ops.reference.colour import FIRM_ALPHA
+from livefusion.ops.reference.colour import FIRM_ALPHA, GAIN_LIMITS
 from livefusion.ops.reference.sampling import Plane
 
 REACH = 4
@@ -29,7 +29,7 @@ SOFTNESS, WHITE, COARSE = 0, 1, 2
 """Places in the last row: standard deviation of the missing blur in pixels, of the missing grain from pixel
 to pixel, and of the missing grain that spreads over neighbours, in code values."""
 
-CONTRAST_LIMITS = (0.49, 1.32)
+CONTRAST_LIMITS = (GAIN_LIMITS[0] ** 2, GAIN_LIMITS[1] ** 2)
 """Bounds of how the variances of frame and patch are compared: what colour matching can do to the patch's."""
 
 SURE = 1.3
