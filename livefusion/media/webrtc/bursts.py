@@ -26,9 +26,10 @@ def read_in_bursts(connection: Any) -> None:
     Nothing happens where the loop has no readers (Windows), and to relayed candidates.
     """
     require_names(connection, CONNECTION_NAMES)
-    loop: Any = asyncio.get_running_loop()
-    if not isinstance(loop, asyncio.SelectorEventLoop):
+    running = asyncio.get_running_loop()
+    if not isinstance(running, asyncio.SelectorEventLoop):
         return
+    loop: Any = running
     require_names(loop, LOOP_NAMES)
     for protocol in connection._protocols:
         transport = protocol.transport
