@@ -14,11 +14,11 @@ FEWEST_SAMPLES = 20
 GAIN_LIMITS = (0.7, 1.6)
 """Bounds of the contrast change.
 
-A face whose light was taken out is flat: frames have 1.2 to 3 times its spread of luma and 1.4 to 4 times that
-of chroma, and at no more than 1.15 it looks pasted. 1.6 gives it relief, warm cheeks and lips, adds 0.00 to
-0.03 to the likeness to the source and takes as much from that to the performer (SFace, nine pairs of clip and
-persona). From 2 on brows and lids turn into make-up, and skin shows the texture's blotches. Where the frame is
-darker than the patch, the lower one sinks with it: brows would else fall below black.
+A face whose light was taken out is flat: frames have 1.2 to 3 times its spread of luma and 1.4 to 4 times
+that of chroma, and at no more than 1.15 it looks pasted. 1.6 gives it relief, warm cheeks and lips; by SFace,
+of nine pairs of clip and persona, the likeness to the source changes by -0.00 to +0.03 and that to the
+performer by +0.00 to -0.04. From 2 on brows and lids turn into make-up, and skin shows blotches.
+Where the frame is darker than the patch, the lower one sinks with it: brows would else fall below black.
 """
 BLACK = 16
 """Level from which brightness counts in that."""
