@@ -15,6 +15,10 @@ MOUTH_CORNERS = (61, 291)
 """Left and right corner in the picture."""
 
 _POINTS = np.array([*LEFT_EYE_CORNERS, *RIGHT_EYE_CORNERS, NOSE_TIP, *MOUTH_CORNERS])
+_MEANS = np.zeros((5, 7))
+"""Which share of each of these an alignment point is: the eyes lie between their corners."""
+_MEANS[0, :2] = _MEANS[1, 2:4] = 0.5
+_MEANS[[2, 3, 4], [4, 5, 6]] = 1.0
 
 
 def five_points(landmarks: Landmarks) -> npt.NDArray[np.float64]:
@@ -22,8 +26,8 @@ def five_points(landmarks: Landmarks) -> npt.NDArray[np.float64]:
 
     Taken from the mesh because the detector's own five are visibly off on rolled faces.
     """
-    points = landmarks[_POINTS, :2].astype(np.float64)
-    return np.array([(points[0] + points[1]) / 2, (points[2] + points[3]) / 2, *points[4:]])
+    five: npt.NDArray[np.float64] = _MEANS @ landmarks[_POINTS, :2]
+    return five
 
 
 def points_of(track: FaceTrack) -> npt.NDArray[np.float64]:
@@ -39,12 +43,13 @@ def similarity_onto(source: npt.NDArray[np.floating], target: npt.NDArray[np.flo
 
     ``ValueError`` if the source points coincide.
     """
-    source_mean, target_mean = source.mean(axis=0), target.mean(axis=0)
+    source_mean = np.add.reduce(source, dtype=np.float64) / len(source)
+    target_mean = np.add.reduce(target, dtype=np.float64) / len(target)
     a, b = source - source_mean, target - target_mean
-    spread = float((a * a).sum())
+    spread = float(np.vdot(a, a))
     if spread < 1e-12:
         raise ValueError("a similarity needs at least two different points")
-    cos = float((a * b).sum()) / spread
-    sin = float((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum()) / spread
-    linear = np.array([[cos, -sin], [sin, cos]])
-    return Affine(np.column_stack([linear, target_mean - linear @ source_mean]))
+    cos = float(np.vdot(a, b)) / spread
+    sin = float(np.vdot(a[:, 0], b[:, 1]) - np.vdot(a[:, 1], b[:, 0])) / spread
+    (x, y), (u, v) = source_mean.tolist(), target_mean.tolist()
+    return Affine([[cos, -sin, u - (cos * x - sin * y)], [sin, cos, v - (sin * x + cos * y)]])

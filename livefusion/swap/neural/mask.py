@@ -76,8 +76,9 @@ class CropMask:
         """(468, 3) vertices in pixels of the mask."""
         scale = self._mask.side / size
         shift = (scale - 1) / 2
+        to_mask = Affine([[scale, 0, shift], [0, scale, shift]]).after(to_crop).matrix.astype(np.float32)
         mesh = landmarks[:VERTEX_COUNT].astype(np.float32)
-        mesh[:, :2] = to_crop(landmarks[:VERTEX_COUNT, :2]) * scale + shift
+        mesh[:, :2] = mesh[:, :2] @ to_mask[:, :2].T + to_mask[:, 2]
         return mesh
 
     def _weight(self, landmarks: Landmarks, mouth: float, eyes: float) -> npt.NDArray[np.float32]:
