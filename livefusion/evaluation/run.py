@@ -23,6 +23,7 @@ from livefusion.pipeline.ends import PictureSource, open_source
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.mark import no_mark
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.services import Limits
 
 Change = Callable[[int, Picture], Picture | None]
@@ -76,7 +77,14 @@ class PairRun:
     def __iter__(self) -> Generator[Pair]:
         settings = self._settings()
         device: CpuDevice | None = PasteTap() if settings.device in {"auto", "cpu"} else None
-        parts = Parts(device=device, source=self._tapped, sinks=[self._sink], limits=_LIMITS, mark=no_mark)
+        parts = Parts(
+            trail=NOWHERE,
+            device=device,
+            source=self._tapped,
+            sinks=[self._sink],
+            limits=_LIMITS,
+            mark=no_mark,
+        )
         pipeline = Pipeline(settings, library=self._library, parts=parts)
         try:
             pipeline.start()

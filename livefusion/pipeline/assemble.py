@@ -48,8 +48,10 @@ from livefusion.pipeline.seal import Sealer
 from livefusion.pipeline.sink_guard import SinkGuard
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
+from livefusion.pipeline.trail import open_trail
 from livefusion.pipeline.usage import UsageGauge
 from livefusion.pipeline.witness import Output
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.chrome_trace import SpanLog
 from livefusion.runtime.graph import Graph
 from livefusion.runtime.ladder import DeadlineLadder
@@ -102,7 +104,10 @@ class Pipeline:
         self._format: InputFormat | None = None
         self.plans = PlanHolder(self.panic, self._slates)
         """What is made of the faces; each change counts from the next frame on."""
-        self._conduct = Conduct(settings, self._library.store, self._clock, self._parts.trail, self.panic)
+        given = self._parts.trail
+        self._own_trail = open_trail(settings, self._library) if given is None else NOWHERE
+        trail = self._own_trail if given is None else given
+        self._conduct = Conduct(settings, self._library.store, self._clock, trail, self.panic)
         self._ladder: DeadlineLadder | None = None
         self._sealer: Sealer | None = None
 
@@ -111,6 +116,15 @@ class Pipeline:
 
         Raises what is wrong with the input, the identity or the outputs.
         """
+        try:
+            self._start()
+        except LiveFusionError as error:
+            if self._parts.trail is None:
+                self._conduct.refused(error)
+            self._own_trail.close()
+            raise
+
+    def _start(self) -> None:
         settings = self._settings
         self._engine.check()
         self._own.check()
@@ -179,6 +193,7 @@ class Pipeline:
         if self._sealer is not None:
             self._sealer.close()
         self._conduct.end(self.report())
+        self._own_trail.close()
         if self._spans is not None and self._settings.trace is not None:
             self._spans.write(self._settings.trace)
 

@@ -10,7 +10,7 @@ from livefusion.media.sinks.sink import PictureSink
 from livefusion.media.webrtc.exchange import Exchange
 from livefusion.pipeline.ends import PictureSource
 from livefusion.pipeline.mark import new_mark
-from livefusion.provenance.audit import NOWHERE, Trail
+from livefusion.provenance.audit import Trail
 from livefusion.provenance.watermark import Watermark
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.services import Limits
@@ -38,9 +38,9 @@ class Progress:
 class Parts:
     """Stand-ins for parts that settings would name: for embedding the graph, and for tests.
 
-    ``trail`` is where the audit log is written, ``exchange`` where peers are met if one of the ends is
-    ``webrtc:``. ``mark`` gives the watermark of the run; only measurements and tests that compare pixels have
-    a fixed one, or none (``livefusion.testing.mark``).
+    ``trail`` is where the audit log is written: left out, the user's own, and ``NOWHERE`` for none.
+    ``exchange`` is where peers are met if one of the ends is ``webrtc:``. ``mark`` gives the watermark of the
+    run; only measurements, and tests that compare pixels, have a fixed one or none (``testing.mark``).
     """
 
     device: Device | None = None
@@ -50,5 +50,5 @@ class Parts:
     limits: Limits | None = None
     restarts: RestartPolicy | None = None
     exchange: Exchange | None = None
-    trail: Trail = NOWHERE
+    trail: Trail | None = None
     mark: Callable[[], Watermark | None] = new_mark

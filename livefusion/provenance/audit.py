@@ -164,15 +164,23 @@ class AuditTrail:
         self._why: ProvenanceError | None = None
         self._queue: queue.SimpleQueue[_Entry | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="audit", daemon=True)
-        self._thread.start()
+        self._starting = threading.Lock()
+        self._closed = False
 
     def note(self, event: AuditEvent, **data: Any) -> None:
-        """Have an event written down; 1 µs."""
+        """Have an event written down, unless the trail is closed; 1 µs. The first one starts the thread."""
+        with self._starting:
+            if self._closed:
+                return
+            if self._thread.ident is None:
+                self._thread.start()
         self._queue.put((event, data))
 
     def settle(self) -> None:
         """Wait until all that was noted is on the disk; ``ProvenanceError`` if it could not be written."""
         written = threading.Event()
+        if not self._thread.is_alive():
+            return
         self._queue.put(written)
         if not written.wait(timeout=_END_SECONDS):
             raise ProvenanceError("the audit log is not written", "see who holds its lock, and the disk")
@@ -181,8 +189,11 @@ class AuditTrail:
 
     def close(self) -> None:
         """Write down what is still to be, and end."""
+        with self._starting:
+            self._closed = True
         self._queue.put(None)
-        self._thread.join(timeout=_END_SECONDS)
+        if self._thread.ident is not None:
+            self._thread.join(timeout=_END_SECONDS)
 
     def _write(self) -> None:
         while True:
@@ -211,12 +222,15 @@ class AuditTrail:
 
 
 class NoTrail:
-    """Notes nothing: for graphs that are embedded or tested."""
+    """Notes nothing: for measurements and tests, and for who asks for it."""
 
     def note(self, event: AuditEvent, **data: Any) -> None:
         """Nothing."""
 
     def settle(self) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
         """Nothing."""
 
 

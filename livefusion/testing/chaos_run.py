@@ -9,6 +9,7 @@ from livefusion.core.settings import Pace, SafetySettings, Settings
 from livefusion.core.timing import NANOSECONDS
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.runtime.services import Limits
 from livefusion.testing.chaos_source import ChaosSource
@@ -50,6 +51,7 @@ def run_chaos(
     source = ChaosSource(device, reels, script, board=board, rng=rng, fps=fps)
     court = Court(source, board)
     parts = Parts(
+        trail=NOWHERE,
         device=device,
         source=lambda _: source,
         sinks=[court.seat("sink"), *(court.seat(f"sink {mishap}") for mishap in _SINK_MISHAPS)],

@@ -10,6 +10,7 @@ from livefusion.devices.device import Device
 from livefusion.media.formats import OutputFormat
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.faults import FaultBoard, FaultyDevice, Mishap
 from livefusion.testing.injections import ANALYSE, RENDER, Entry, Reels, Scene
@@ -34,7 +35,7 @@ def run_panics(reels: Reels, tries: int, seed: int, *, fps: int = 30) -> list[fl
         sinks.append(JudgeSink(where, source))
         return sinks[0]
 
-    parts = Parts(device=device, source=lambda _: source, sinks=[make_sink], mark=no_mark)
+    parts = Parts(trail=NOWHERE, device=device, source=lambda _: source, sinks=[make_sink], mark=no_mark)
     pipeline = Pipeline(Settings(input="chaos:", pace=Pace.REALTIME), parts=parts)
     try:
         pipeline.start()

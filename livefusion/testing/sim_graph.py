@@ -16,6 +16,7 @@ from livefusion.faces.kalman import LIBRARY
 from livefusion.media.sinks.memory import KeptPicture
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.failing_device import FailingDevice
 from livefusion.testing.mark import fixed_mark
@@ -107,6 +108,7 @@ def _run(ends: RouteEnds) -> None:
     # detector decides in the first frame; a simulated device takes longer than the 6 ms it is given.
     delay_ns = 0 if route.recovers else NANOSECONDS
     parts = Parts(
+        trail=NOWHERE,
         device=FailingDevice(ends.device, route.fails) if route.fails else ends.device,
         source=ends.source,
         sinks=ends.sink_makers(),

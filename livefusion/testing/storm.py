@@ -16,6 +16,7 @@ from livefusion.core.settings import MissingFacePolicy, Pace, SafetySettings, Se
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
 from livefusion.pipeline.permit import CONSENT_WITHDRAWN, FREE, Permit
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.backoff import RestartPolicy
 from livefusion.testing.chaos_source import ChaosSource
 from livefusion.testing.court import ChaosResult, Court
@@ -176,6 +177,7 @@ def run_storm(reels: Reels, faults: int, seed: int, *, fragile: bool = False, fp
     source = ChaosSource(device, reels, [("storm", play)], board=board, rng=rng, fps=fps)
     court = Court(source, board)
     parts = Parts(
+        trail=NOWHERE,
         device=device,
         source=lambda _: source,
         sinks=[court.seat(f"sink {number}") for number in range(SINKS)],

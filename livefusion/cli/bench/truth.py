@@ -29,6 +29,7 @@ from livefusion.media.sources.performer_truth import FaceTruth
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.provenance.badge import badge_patch
 from livefusion.runtime.stage import Drop, StageContext
 from livefusion.testing.likeness import Likeness, landmark_error
@@ -192,7 +193,7 @@ def _run(uri: str, duration: float, device: Device) -> list[KeptPicture]:
     def make_source(where: Device) -> PerformerSource:
         return PerformerSource(uri, where, pace=Pace.FAST, duration=duration)
 
-    parts = Parts(device=device, source=make_source, sinks=[make_sink], mark=no_mark)
+    parts = Parts(trail=NOWHERE, device=device, source=make_source, sinks=[make_sink], mark=no_mark)
     pipeline = Pipeline(Settings(input=uri, pace=Pace.FAST), parts=parts)
     try:
         pipeline.start()

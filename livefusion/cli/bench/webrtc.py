@@ -24,6 +24,7 @@ from livefusion.devices.cpu import CpuDevice
 from livefusion.media.sources.performer import PerformerSource
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.runtime.stage import StageContext
 from livefusion.server.door import open_door
 from livefusion.testing.browser import Browser
@@ -95,7 +96,7 @@ def _measure_case(case: Case, options: BenchOptions) -> list[Figure]:
     options.note(f"running {case.name} for {options.seconds:g} s")
     with open_door(WebSettings(port=0)) as door:
         settings = Settings(input="webrtc:", output=("webrtc:",), size=str(case.size), device="cpu")
-        pipeline = Pipeline(settings, parts=Parts(exchange=door.exchange))
+        pipeline = Pipeline(settings, parts=Parts(trail=NOWHERE, exchange=door.exchange))
         pipeline.start()
         try:
             with Browser(camera) as browser:

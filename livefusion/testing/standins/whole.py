@@ -24,6 +24,7 @@ from livefusion.media.sources.performer_truth import FaceTruth
 from livefusion.pipeline import engines
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
+from livefusion.provenance.audit import NOWHERE
 from livefusion.swap.neural.engine import NeuralEngine
 from livefusion.swap.portrait import portrait
 from livefusion.testing.performer_clip import render_scene
@@ -138,7 +139,9 @@ def _run(
             safety=_SAFETY,
         )
         source = FileSource(clip, device)
-        parts = Parts(device=device, source=lambda _: source, sinks=[lambda *_: sink], mark=lambda: None)
+        parts = Parts(
+            trail=NOWHERE, device=device, source=lambda _: source, sinks=[lambda *_: sink], mark=lambda: None
+        )
         pipeline = Pipeline(settings, parts=parts)
         try:
             pipeline.start()
