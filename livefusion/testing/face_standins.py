@@ -5,49 +5,18 @@ so a picture in other colours, of another size or elsewhere gives another answer
 read in another order.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
-Shape = Sequence[int | str]
+from livefusion.testing.graph_maker import GraphMaker, Shape
+
 STRIDES = (8, 16, 32)
 POINTS = np.array([[-0.5, -0.4], [0.5, -0.4], [0.0, 0.0], [-0.4, 0.6], [0.4, 0.6]])
 """(5, 2) where the points of a found face lie from its cell, in strides."""
-
-
-class _Builder:
-    """Collects nodes and constants under names of their own."""
-
-    def __init__(self) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: list[onnx.TensorProto] = []
-
-    def constant(self, value: npt.ArrayLike, dtype: type = np.float32) -> str:
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(value, dtype), name))
-        return name
-
-    def node(self, operator: str, *inputs: str, to: str = "", **attributes: Any) -> str:
-        output = to or f"t{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
-        return output
-
-    def linear(self, image: str, weights: npt.NDArray[np.floating], bias: npt.NDArray[np.floating]) -> str:
-        """A map whose channels are ``weights`` (n, 3) of red, green and blue, and ``bias`` (n,)."""
-        return self.node("Conv", image, self.constant(weights[:, :, None, None]), self.constant(bias))
-
-    def save(self, path: Path, image: tuple[str, Shape], outputs: Sequence[tuple[str, Shape]]) -> Path:
-        graph = helper.make_graph(
-            self.nodes, "stand-in", [_info(*image)], [_info(*one) for one in outputs], self.constants
-        )
-        opset = helper.make_opsetid("", 17)
-        onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), str(path))
-        return path
 
 
 def scrfd_standin(
@@ -58,7 +27,7 @@ def scrfd_standin(
     The score is red less green, in 0..1; the box reaches 4 · blue strides from the anchor on each side, and a
     half of that upwards.
     """
-    made = _Builder()
+    made = GraphMaker()
     rgb = _denormalised(made, 127.5, 128.0)
     outputs: list[tuple[str, Shape]] = []
     for kind, depth in (("score", 1), ("bbox", 4), ("kps", 10)):
@@ -87,7 +56,7 @@ def scrfd_standin(
 
 def yolo_face_standin(path: Path, *, stride: int = 16, side: int = 640) -> Path:
     """A YOLO-face that answers at one stride: 4 · blue strides wide and high, from the middle of the cell."""
-    made = _Builder()
+    made = GraphMaker()
     rgb = _denormalised(made, 0.0, 255.0)
     parts = []
     for one in STRIDES:
@@ -105,55 +74,6 @@ def yolo_face_standin(path: Path, *, stride: int = 16, side: int = 640) -> Path:
     return made.save(path, ("images", [1, 3, side, side]), [("output0", [1, 20, count])])
 
 
-def landmarks_standin(path: Path, family: str) -> Path:
-    """A landmark network whose points lie ``landmark_offsets`` · blue from the middle of what is red."""
-    side = {"2dfan4": 256, "pipnet_98": 256}.get(family, 192)
-    made = _Builder()
-    image = "input"
-    if family == "pipnet_98":
-        image = made.node("Mul", image, made.constant(np.array([0.229, 0.224, 0.225]).reshape(1, 3, 1, 1)))
-        image = made.node("Add", image, made.constant(np.array([0.485, 0.456, 0.406]).reshape(1, 3, 1, 1)))
-    elif family != "2dfan4":
-        image = made.node("Mul", image, made.constant(1 / 255))
-    red = made.linear(image, np.array([[1.0, -1.0, 0.0]]), np.zeros(1))
-    red = made.node("Clip", red, made.constant(0.0), made.constant(1.0))
-    blue = made.linear(image, np.array([[0.0, 0.0, 1.0]]), np.zeros(1))
-    places = np.stack(np.meshgrid(np.arange(side), np.arange(side))) + 0.5
-    whole = made.node("ReduceSum", red, made.constant([1, 2, 3], np.int64), keepdims=1)
-    middle = _mean(made, made.node("Mul", red, made.constant(places[None])), whole, [1, 2])
-    share = _mean(made, made.node("Mul", red, blue), whole, [1, 1])
-    points = made.node("Mul", share, made.constant(landmark_offsets(family)))
-    points = made.node("Add", points, middle)  # (n, 2) pixels of the crop, from its edge
-    return made.save(path, ("input", [1, 3, side, side]), _landmark_outputs(made, family, points, side))
-
-
-FIVE = {
-    "2dfan4": (range(36, 42), range(42, 48), [30], [48], [54]),
-    "1k3d68": (range(36, 42), range(42, 48), [30], [48], [54]),
-    "2d106": ([38], [88], [86], [52], [61]),
-    "pipnet_98": ([96], [97], [54], [76], [82]),
-}
-"""Points of each scheme whose means are the eyes, nose tip and mouth corners, left to right."""
-
-
-def fixed_landmarks_standin(path: Path, family: str, five: npt.NDArray[np.floating]) -> Path:
-    """A landmark network that sees the (5, 2) alignment points always in the same place of its crop.
-
-    ``five`` are shares of the crop's side from its edge. The points of an eye lie round its middle.
-    """
-    side = 256 if family in {"2dfan4", "pipnet_98"} else 192
-    points = np.zeros((len(landmark_offsets(family)), 2))
-    for group, place in zip(FIVE[family], np.asarray(five) * side, strict=True):
-        ring = 2 * np.pi * np.arange(len(group)) / len(group)
-        round_it = np.column_stack([np.cos(ring), np.sin(ring)]) * (4.0 if len(group) > 1 else 0.0)
-        points[list(group)] = place + round_it
-    made = _Builder()
-    nothing = made.node("ReduceSum", "input", made.constant([0, 1, 2, 3], np.int64), keepdims=0)
-    nothing = made.node("Mul", nothing, made.constant(0.0))
-    placed = made.node("Add", made.constant(points), nothing)
-    return made.save(path, ("input", [1, 3, side, side]), _landmark_outputs(made, family, placed, side))
-
-
 MIX = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.5], [0.5, 0.0, 0.0]])
 """What a restorer makes of red, green and blue in −1..1."""
 
@@ -165,7 +85,7 @@ def restorer_standin(
 
     A ``brittle`` one gives no number where a value of the picture is farther than that from 0.
     """
-    made = _Builder()
+    made = GraphMaker()
     mixed = made.linear("input", MIX, np.zeros(3))
     if brittle is not None:
         left = made.node("Sub", made.constant(brittle**2), made.node("Mul", "input", "input"))
@@ -187,7 +107,7 @@ def restorer_standin(
 def upscaler_standin(path: Path, times: int = 4, side: int | str = "?", *, stretched: bool = False) -> Path:
     """A network that makes ``times`` as many pixels a side: ``UPSCALED`` of red, green and blue in 0..1, and
     ``upscaled_waves``. A ``stretched`` one makes twice as many upwards."""
-    made = _Builder()
+    made = GraphMaker()
     rgb = made.node("Clip", "input", made.constant(0.0), made.constant(1.0))
     mixed = made.linear(rgb, UPSCALED, np.zeros(3))
     factors = made.constant([1, 1, times * (2 if stretched else 1), times])
@@ -224,7 +144,7 @@ def mask_standin(path: Path, family: str, *, unknown: bool = False) -> Path:
 
     With ``unknown`` nothing that it gives is a number.
     """
-    made, side = _Builder(), 512 if family == "bisenet" else 256
+    made, side = GraphMaker(), 512 if family == "bisenet" else 256
     shape: Shape = [1, side, side, 3] if family == "xseg" else [1, 3, side, side]
     image = "in_face:0"
     if family == "xseg":  # blue first, channels last
@@ -250,59 +170,7 @@ def mask_standin(path: Path, family: str, *, unknown: bool = False) -> Path:
     return made.save(path, ("in_face:0", shape), [("out", out)])
 
 
-def landmark_offsets(family: str) -> npt.NDArray[np.float32]:
-    """(n, 2) in pixels of the crop: where each point lies of the middle, if blue is full."""
-    count = {"2dfan4": 68, "2d106": 106, "1k3d68": 68, "pipnet_98": 98}[family]
-    return np.random.default_rng(count).uniform(-40, 40, (count, 2)).astype(np.float32)
-
-
-def _mean(made: _Builder, weighed: str, whole: str, shape: list[int]) -> str:
-    total = made.node("ReduceSum", weighed, made.constant([2, 3], np.int64), keepdims=1)
-    return made.node("Reshape", made.node("Div", total, whole), made.constant(shape, np.int64))
-
-
-def _landmark_outputs(made: _Builder, family: str, points: str, side: int) -> list[tuple[str, Shape]]:
-    """The points as each family gives them."""
-    if family == "2dfan4":
-        cells = made.node("Div", points, made.constant(4.0))
-        ones = made.constant(np.ones((68, 1)))
-        scored = made.node("Concat", cells, ones, axis=1)
-        made.node("Reshape", scored, made.constant([1, 68, 3], np.int64), to="landmarks_xyscore")
-        made.node("Identity", made.constant(np.zeros((1, 68, 64, 64))), to="heatmaps")
-        return [("landmarks_xyscore", [1, 68, 3]), ("heatmaps", [1, 68, 64, 64])]
-    if family == "pipnet_98":
-        return _pipnet_outputs(made, points)
-    flat = made.node("Sub", made.node("Div", points, made.constant(side / 2)), made.constant(1.0))
-    length = 212
-    if family == "1k3d68":
-        length = 3309  # the last 68 of 1103 points, each with a depth
-        deep = made.node("Concat", flat, made.constant(np.zeros((68, 1))), axis=1)
-        flat = made.node("Concat", made.constant(np.ones((1035, 3))), deep, axis=0)
-    made.node("Reshape", flat, made.constant([1, length], np.int64), to="fc1")
-    return [("fc1", [1, length])]
-
-
-def _pipnet_outputs(made: _Builder, points: str) -> list[tuple[str, Shape]]:
-    """Each point's likeliest cell is another one; what is left of the way is told there alone."""
-    cell = np.arange(98) * 5 % 64
-    likely = np.zeros((98, 64), np.float32)
-    likely[np.arange(98), cell] = 1
-    corners = np.stack([cell % 8, cell // 8], axis=1).astype(np.float32)
-    left = made.node("Sub", made.node("Div", points, made.constant(32.0)), made.constant(corners))
-    outputs: list[tuple[str, Shape]] = [("cls", [1, 98, 8, 8])]
-    shape = made.constant([1, 98, 8, 8], np.int64)
-    made.node("Reshape", made.constant(likely), shape, to="cls")
-    for axis, name in enumerate(("x", "y")):
-        one = made.node("Gather", left, made.constant([axis], np.int64), axis=1)
-        made.node("Reshape", made.node("Mul", made.constant(likely), one), shape, to=name)
-        outputs.append((name, [1, 98, 8, 8]))
-    for name in ("nb_x", "nb_y"):
-        made.node("Identity", made.constant(np.zeros((1, 980, 8, 8))), to=name)
-        outputs.append((name, [1, 980, 8, 8]))
-    return outputs
-
-
-def _denormalised(made: _Builder, mean: float, std: float) -> str:
+def _denormalised(made: GraphMaker, mean: float, std: float) -> str:
     """The picture as RGB in 0..1, if it was normalised as it should be."""
     image = "images" if mean == 0 else "input.1"
     scaled = made.node("Mul", image, made.constant(std / 255))
@@ -317,7 +185,3 @@ def _places(cells: int, stride: int) -> npt.NDArray[np.float32]:
     added[0], added[1] = middle
     added[5::3], added[6::3] = middle[0], middle[1]
     return added[None]
-
-
-def _info(name: str, shape: Shape) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))

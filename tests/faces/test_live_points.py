@@ -35,8 +35,9 @@ from livefusion.pipeline.recovery import Recovery
 from livefusion.pipeline.slate import SlateShelf
 from livefusion.pipeline.stages import Stages
 from livefusion.runtime.stage import StageContext
-from livefusion.testing.face_standins import FIVE, fixed_landmarks_standin, mask_standin
+from livefusion.testing.face_standins import mask_standin
 from livefusion.testing.host_twin import compiler
+from livefusion.testing.point_standins import FIVE, fixed_landmarks_standin
 from livefusion.testing.simdevice import SimDevice
 from livefusion.testing.standins.check import StandinFolder
 from livefusion.testing.standins.truth import truth

@@ -17,8 +17,8 @@ from livefusion.faces.point_networks import SCHEMES, PointNetwork, crop_round
 from livefusion.inference.catalog import inspect
 from livefusion.inference.registry import ModelRegistry
 from livefusion.media.photo import load_photo
-from livefusion.testing.face_standins import landmark_offsets, landmarks_standin
 from livefusion.testing.onnx_files import graph_file, picture
+from livefusion.testing.point_standins import landmark_offsets, landmarks_standin
 
 pytestmark = pytest.mark.unit
 

@@ -19,9 +19,10 @@ from livefusion.media.sinks.memory import KeptPicture, MemorySink
 from livefusion.media.sources.performer import PerformerSource
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.parts import Parts
-from livefusion.testing.face_standins import fixed_landmarks_standin, upscaler_standin
+from livefusion.testing.face_standins import upscaler_standin
 from livefusion.testing.host_twin import compiler
 from livefusion.testing.mark import fixed_mark
+from livefusion.testing.point_standins import fixed_landmarks_standin
 from livefusion.testing.slow_clock import SlowClock
 from livefusion.testing.standins.check import StandinFolder
 from livefusion.testing.standins.truth import truth
