@@ -75,7 +75,7 @@ def expected(grain: float) -> Sequence[KeptPicture]:
     return tuple(run(CpuDevice(), FRAMES, grain).pictures)
 
 
-# A level by which patches are rounded otherwise is up to 1.6 in the picture; and grain turns a thousandth of
+# A level by which patches are rounded otherwise is up to 1.25 in the picture; and grain turns a thousandth of
 # a level of its strength into a level at one pixel in some hundred.
 @pytest.mark.parametrize(("grain", "mean"), [(0.0, 0.0175 * GAIN_LIMITS[1]), (1.0, 0.08)])
 def test_it_makes_the_pictures_that_the_cpu_makes(grain: float, mean: float) -> None:
