@@ -146,7 +146,7 @@ def test_upscaler_and_landmarks_of_the_user_are_at_work(folder: StandinFolder, t
         assert "points" in {one["name"] for one in aligned.report["engine"]["models"]}
         for other in (finer, aligned):
             moved = np.abs(plain.pictures[2].luma.astype(int) - other.pictures[2].luma)
-            assert 0.005 < (moved > 3).mean() < 0.6
+            assert 0.01 < (moved > 1).mean() < 0.6
         if wanted:
             same(wanted[0], finer, 0.2)  # steep waves: what is rounded moves more levels
             same(wanted[1], aligned)
