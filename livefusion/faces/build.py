@@ -15,12 +15,13 @@ from livefusion.core.timing import Clock, Timestamp
 from livefusion.devices.device import Device, Stream
 from livefusion.devices.pool import FramePool
 from livefusion.devices.select import Fallback
-from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage, Eyes
+from livefusion.faces.analyse import DETECT_GUARD_NS, AnalyseStage
 from livefusion.faces.detect import LiveDetector
 from livefusion.faces.detector_format import DetectorFormat
 from livefusion.faces.detector_worker import DetectorWorker
 from livefusion.faces.detectors import detector_entry, detector_format, open_detector
 from livefusion.faces.embed import LiveRecogniser
+from livefusion.faces.eyes import Eyes
 from livefusion.faces.landmarks import Landmarker
 from livefusion.faces.live_points import LivePoints
 from livefusion.faces.pose import PoseEstimator

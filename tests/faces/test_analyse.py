@@ -19,8 +19,9 @@ from livefusion.core.geometry import Box, Size
 from livefusion.core.settings import FaceSettings, Settings
 from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
-from livefusion.faces.analyse import AnalyseStage, Eyes
+from livefusion.faces.analyse import AnalyseStage
 from livefusion.faces.detector_worker import Detection, Submitted
+from livefusion.faces.eyes import Eyes
 from livefusion.faces.landmarks import FaceMesh
 from livefusion.faces.pose import PoseEstimator
 from livefusion.faces.roi import Roi
@@ -288,7 +289,26 @@ def test_silent_detector_takes_the_trust_away() -> None:
 def test_silent_detector_at_a_low_frame_rate_is_noticed_by_time() -> None:
     theatre = Theatre(World([Person(0, (400, 200))], hung=frozenset(range(3, 200))))
     trusted = [theatre.show(index, index * 250_000_000).trusted for index in range(8)]
-    assert trusted == [True, True, True, True, True, False, False, False]
+    assert trusted == [True, True, True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize(("step_ms", "trusted"), [(33, True), (42, True), (50, False), (100, False)])
+def test_where_pictures_are_left_out_only_the_search_of_a_frame_itself_vouches(
+    step_ms: int, trusted: bool
+) -> None:
+    theatre = Theatre(World([Person(0, (400, 200))], late=frozenset(range(5, 40))))
+    shown = [theatre.show(index, index * step_ms * 1_000_000).trusted for index in range(30)]
+    assert all(shown[:5])
+    assert set(shown[6:]) == {trusted}
+
+
+def test_who_comes_while_pictures_are_left_out_is_covered_at_once() -> None:
+    world = World([Person(0, (200, 200)), Person(1, (700, 300), since=20)])
+    theatre = Theatre(world)
+    for index in range(30):
+        analysed = theatre.show(index, index * 100_000_000)
+        assert analysed.trusted
+        assert raw_faces(world, analysed, {0, 1}) == []
 
 
 @pytest.mark.parametrize("late", [False, True])
