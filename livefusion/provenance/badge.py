@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from livefusion.core.color import ColorInfo
 from livefusion.core.geometry import Region, Size
@@ -68,15 +68,36 @@ def slate(size: Size, color: ColorInfo, text: str = SLATE_TEXT) -> tuple[Bytes, 
     Luma is (height, width), chroma (height/2, width/2, 2); uint8, read-only and shared between calls.
     """
     picture = _slate_picture(size, text)
+    lettered = _difference_box(picture, SLATE_GROUND)
     badge = _badge_picture(size, BadgeText.ENGLISH)
     region = badge_patch(size, color).region
     picture.paste(badge, (region.x, region.y), badge)
-    yuv = rgb_to_yuv(np.asarray(picture), color)
-    luma = np.ascontiguousarray(yuv[..., 0])
-    quads = yuv[..., 1:].reshape(size.height // 2, 2, size.width // 2, 2, 2).astype(np.uint16)
-    chroma = ((quads.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
+    ground = rgb_to_yuv(np.array([[SLATE_GROUND]], np.uint8), color)[0, 0]
+    luma = np.full((size.height, size.width), ground[0])
+    chroma = np.full((size.height // 2, size.width // 2, 2), ground[1:])
+    # All of a 720p picture takes 110 ms of a core, which a panic would wait for; these take 5.
+    for part in (lettered, region):
+        _convert_part(picture, part, color, luma, chroma)
     luma.flags.writeable = chroma.flags.writeable = False
     return luma, chroma
+
+
+def _difference_box(picture: Image.Image, ground: tuple[int, int, int]) -> Region:
+    """The smallest region with even edges that holds all that is not of one colour."""
+    box = ImageChops.difference(picture, Image.new("RGB", picture.size, ground)).getbbox()
+    left, top, right, bottom = box or (0, 0, 0, 0)
+    left, top = left & ~1, top & ~1
+    return Region(left, top, _even(right - left), _even(bottom - top))
+
+
+def _convert_part(picture: Image.Image, part: Region, color: ColorInfo, luma: Bytes, chroma: Bytes) -> None:
+    """Write a part of an RGB picture, with even edges, into the planes of the whole."""
+    right, bottom = part.x + part.width, part.y + part.height
+    yuv = rgb_to_yuv(np.asarray(picture.crop((part.x, part.y, right, bottom))), color)
+    luma[part.y : bottom, part.x : right] = yuv[..., 0]
+    pairs = yuv[::2, :, 1:].astype(np.uint16) + yuv[1::2, :, 1:]
+    mean = (pairs[:, ::2] + pairs[:, 1::2] + 2) // 4
+    chroma[part.y // 2 : bottom // 2, part.x // 2 : right // 2] = mean
 
 
 def rgb_to_yuv(rgb: Bytes, color: ColorInfo) -> Bytes:

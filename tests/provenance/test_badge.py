@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from livefusion.core.color import ColorInfo, Matrix, Range
-from livefusion.core.geometry import Size
+from livefusion.core.geometry import Region, Size
 from livefusion.core.settings import BadgeText
+from livefusion.provenance import badge
 from livefusion.provenance.badge import INK, PLATE, badge_patch, rgb_to_yuv, slate
 
 pytestmark = pytest.mark.unit
@@ -108,6 +109,18 @@ def test_the_slate_shows_text_and_badge() -> None:
     middle = luma[240:480]
     assert middle.max() > 180
     assert np.median(middle) < 60
+
+
+@pytest.mark.parametrize("size", [Size(2, 2), Size(64, 64), Size(320, 240), Size(720, 1280)], ids=str)
+@pytest.mark.parametrize("text", [badge.SLATE_TEXT, ""])
+def test_a_slate_is_what_it_would_be_if_all_of_it_were_converted(
+    monkeypatch: pytest.MonkeyPatch, size: Size, text: str
+) -> None:
+    in_parts = slate.__wrapped__(size, ColorInfo(), text)
+    whole = Region(0, 0, size.width, size.height)
+    monkeypatch.setattr(badge, "_difference_box", lambda picture, ground: whole)
+    for part, plane in zip(in_parts, slate.__wrapped__(size, ColorInfo(), text), strict=True):
+        assert np.array_equal(part, plane)
 
 
 def test_badge_and_slate_are_made_once_and_cannot_be_spoilt() -> None:
