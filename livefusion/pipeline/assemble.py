@@ -144,6 +144,7 @@ class Pipeline:
         mark = self._parts.mark()
         plan = RenderPlan(face, swap_settings(face, settings.swap), settings.safety, mark)
         self.plans.begin(plan, at_once=live)
+        run_beside(partial(self._slates.prepare, self._format.size, self._format.color))
         self._conduct.begin(self._recovery.device.name, ends.outputs if ends else ())
         self._conduct.use(face, self.plans.allow, partial(self.plans.allow, face))
         policy = LATEST if live else WAIT

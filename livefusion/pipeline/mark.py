@@ -21,7 +21,8 @@ from livefusion.provenance.watermark import Payload, Watermark, WatermarkKey, ma
 
 _log = logging.getLogger(__name__)
 
-_Key = tuple[Watermark, Size, int]
+Lay = tuple[Watermark, Size, int]
+"""What is laid over a picture: the mark, in a size, for an epoch."""
 
 
 def operator_mark_key(operator: OperatorKey) -> WatermarkKey:
@@ -49,15 +50,15 @@ def no_mark() -> None:
 class MarkStamp:
     """Adds the mark in place; its plane is made anew for each epoch, on a thread beside, one epoch ahead.
 
-    Belongs to the render thread and its stream.
+    Belongs to one stream, and whoever uses that.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._gains: Array = None
         self._plane: Array = None
-        self._drawn: _Key | None = None
-        self._coming: tuple[_Key, Future[npt.NDArray[np.int8]]] | None = None
+        self._drawn: Lay | None = None
+        self._coming: tuple[Lay, Future[npt.NDArray[np.int8]]] | None = None
 
     def prepare(self) -> None:
         """Compile what the first frame would have to wait for."""
@@ -65,17 +66,16 @@ class MarkStamp:
 
     def stamp(self, frame: Frame, mark: Watermark, stream: Stream) -> None:
         """Mark a frame."""
-        key = (mark, frame.size, epoch_at(frame.ts.seconds))
+        self.lay(frame.buffer.luma, (mark, frame.size, epoch_at(frame.ts.seconds)), stream)
+
+    def lay(self, luma: Array, key: Lay, stream: Stream) -> None:
+        """Mark a picture by its (height, width) uint8 luma, whatever its time."""
         if key != self._drawn:
             self._draw(key, stream)
-        arguments: dict[str, Any] = {
-            "luma": frame.buffer.luma,
-            "delta": self._plane,
-            "gains": self._gains,
-        }
+        arguments: dict[str, Any] = {"luma": luma, "delta": self._plane, "gains": self._gains}
         self._device.launch(ADD_PLANE, arguments, stream)
 
-    def _draw(self, key: _Key, stream: Stream) -> None:
+    def _draw(self, key: Lay, stream: Stream) -> None:
         coming, self._coming = self._coming, None
         plane = coming[1].result() if coming is not None and coming[0] == key else mark_plane(*key)
         if self._gains is None:

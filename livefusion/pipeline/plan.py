@@ -48,6 +48,7 @@ class PlanHolder:
         """Have a plan; ``at_once`` says that the outputs show the slate themselves."""
         with self._lock:
             self._at_once = at_once
+            self._slates.mark, self._slates.patient = plan.mark, not at_once
             self._put(plan)
 
     def switch(self, identity: Identity, swap: SwapSettings, permit: Permit) -> None:

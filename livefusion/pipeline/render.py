@@ -164,7 +164,7 @@ class RenderStage:
     def _withhold(self, frame: Frame, plan: RenderPlan, text: str) -> RenderedFrame:
         """The slate, which says why; what was held until now may not be shown later either."""
         self._policy.forget()
-        slate = self._slates.picture(frame.size, frame.color, text)
+        slate = self._slates.picture(frame, text)
         return self._leave(frame, Covered(slate, hidden=True, whole=True), plan, Outcome.SAFE)
 
     def _cover(self, item: AnalysedFrame, plan: RenderPlan) -> Covered:
@@ -196,8 +196,8 @@ class RenderStage:
 
     def _leave(self, frame: Frame, covered: Covered, plan: RenderPlan, outcome: Outcome) -> RenderedFrame:
         if covered.buffer is not frame.buffer:
-            # A slate or a held picture: it carries its badge already, and others may be reading it. What was
-            # begun in the frame's own pixels must be over before their slot is written again.
+            # A slate or a held picture: it carries its badge and mark already, and others may be reading it.
+            # What was begun in the frame's own pixels must be over before their slot is written again.
             frame.buffer.after(self._stream.record())
             return RenderedFrame(frame.with_buffer(covered.buffer), outcome)
         if plan.safety.badge:

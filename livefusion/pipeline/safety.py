@@ -83,7 +83,7 @@ class SafetyPolicy:
         return last.buffer
 
     def _slate(self, frame: Frame) -> Buffer:
-        return self._slates.picture(frame.size, frame.color)
+        return self._slates.picture(frame)
 
     def _blur(self, frame: Frame, region: Region, cells: int, feather: int) -> None:
         if region.empty:

@@ -15,7 +15,7 @@ from livefusion.runtime.mailbox import Mailbox
 from livefusion.runtime.panic import PanicSwitch
 
 Slate = Callable[[RenderedFrame], RenderedFrame]
-"""Makes the safe picture in the size and colours of the frame it is given, whose pixels it does not read."""
+"""Makes the safe picture with the numbers, size and colours of the one it is given, and reads no pixels."""
 
 
 class Issue(StrEnum):
@@ -177,9 +177,12 @@ class SinkPacer:
             self._due_ns = now_ns
         self._slating = True
         self._repeatable = True
-        return self._issue_again(self._slate(like), Issue.SLATE, now_ns)
+        # After its numbers: the watermark goes by the time at which it is shown.
+        return self._issue_again(like, Issue.SLATE, now_ns, self._slate)
 
-    def _issue_again(self, picture: RenderedFrame, issue: Issue, now_ns: int) -> RenderedFrame:
+    def _issue_again(
+        self, picture: RenderedFrame, issue: Issue, now_ns: int, make: Slate = lambda same: same
+    ) -> RenderedFrame:
         last = self._shown if self._shown is not None else picture
         ts = _moved(last.frame.ts, self._interval or Fraction(0))
         frame = replace(
@@ -190,7 +193,7 @@ class SinkPacer:
             epoch=self._epoch,
             trace=FrameTrace(),
         )
-        self._shown = replace(picture, frame=frame, stands_in=True)
+        self._shown = make(replace(picture, frame=frame, stands_in=True))
         self._stands_in = True
         # A sink that was slow gets no burst of repeats to make up for it.
         self._due_ns = max(self._due_ns, now_ns - self._interval_ns) + self._interval_ns

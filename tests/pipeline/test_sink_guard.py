@@ -80,9 +80,9 @@ def test_slates_of_a_device_that_was_left_are_let_go_of(make_frame: FrameMaker) 
     device = FragileDevice()
     shelf = SlateShelf(device)
     frame = make_frame()
-    kept = weakref.ref(shelf.picture(frame.size, frame.color).home)
+    kept = weakref.ref(shelf.picture(frame).home)
     shelf.move(CpuDevice())
     del device
     gc.collect()
     assert kept() is None
-    assert shelf.picture(frame.size, frame.color).device == "cpu"
+    assert shelf.picture(frame).device == "cpu"

@@ -17,6 +17,7 @@ from livefusion.core.settings import Pace, Settings
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.seal import seal
 from livefusion.pipeline.verify import verify
+from livefusion.provenance.chips import EPOCH_SECONDS
 from livefusion.provenance.label import SOURCE_TYPE_URI
 from livefusion.provenance.manifest import can_sign, manifest_state, sidecar_of
 
@@ -75,6 +76,29 @@ def test_everything_in_a_recording_says_what_it_is(
     if can_sign():
         assert said["c2pa"]["state"] == "valid"
         assert said["c2pa"]["source_types"] == (SOURCE_TYPE_URI,)
+
+
+def test_a_recording_of_nothing_but_slates_is_known_like_any_other(home: Path) -> None:
+    """Across an epoch's end, as an output keeps it that shows the slate itself."""
+    path = home / "slates.mp4"
+    seconds = EPOCH_SECONDS + 4
+    pipeline = Pipeline(
+        Settings(
+            input="performer:?face=150&size=640x360", output=(str(path),), duration=seconds, pace=Pace.FAST
+        )
+    )
+    pipeline.panic.engage()
+    try:
+        pipeline.start()
+        pipeline.wait()
+    finally:
+        pipeline.stop()
+    report = pipeline.report()
+    said = verify(str(path)).as_json()
+    assert report["outputs"][0]["slates"] == report["outputs"][0]["frames"] == said["pictures"]
+    assert said["watermark"]["payload"] == report["watermark"]
+    assert said["watermark"]["windows"] == {"total": seconds // 2, "detected": seconds // 2}
+    assert said["sei"]["found"]
 
 
 def test_a_file_that_was_encoded_anew_keeps_the_watermark_alone(

@@ -160,6 +160,25 @@ def test_panic_shows_the_slate_at_once_and_each_interval_though_upstream_hangs()
     bench.assert_rising()
 
 
+def test_a_slate_is_made_for_the_time_at_which_it_is_shown() -> None:
+    """Its watermark goes by it, however long upstream hangs."""
+    bench, asked = Bench(), list[RenderedFrame]()
+
+    def make(like: RenderedFrame) -> RenderedFrame:
+        asked.append(like)
+        return slate(like)
+
+    bench.pacer = SinkPacer(
+        bench.box, bench.clock, bench.drops, panic=bench.panic, pacing=Pacing(INTERVAL, make)
+    )
+    bench.at(0, frame(0))
+    bench.at(13, bench.panic.engage)
+    bench.run(4)
+    shown = [picture for _, issue, picture in bench.issued if issue is Issue.SLATE]
+    assert [(one.seq, one.frame.ts) for one in asked] == [(one.seq, one.frame.ts) for one in shown]
+    assert shown[-1].frame.ts.pts == 60
+
+
 def test_panic_discards_frames_and_ends_with_the_next_new_one() -> None:
     bench = Bench()
     bench.at(0, frame(0))
