@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -28,6 +29,13 @@ _FLAGS = (
     "--autoplay-policy=no-user-gesture-required",
     "--use-fake-ui-for-media-stream",
     "--use-fake-device-for-media-stream",
+)
+# Root's Chromium lifts its own threads to nice -8, six times the weight of any other: on two busy cores it
+# runs and all else waits. No user's can; root gives the right away (CAP_SYS_NICE) before it starts.
+_DROP_BOUND, _SYS_NICE = 24, 23
+_AS_USERS_HAVE_IT = (
+    f"import ctypes, os, sys; ctypes.CDLL(None).prctl({_DROP_BOUND}, {_SYS_NICE}, 0, 0, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
 )
 _START_SECONDS, _CALL_SECONDS = 30.0, 60.0
 
@@ -67,10 +75,12 @@ class Browser:
         path = find_chromium()
         if path is None:
             raise MachineError("there is no Chromium", "install it: apt install chromium")
-        arguments = [*_FLAGS, f"--user-data-dir={self._folder.name}"]
+        arguments = [path, *_FLAGS, f"--user-data-dir={self._folder.name}"]
         arguments.append(f"--use-file-for-fake-video-capture={self._camera.resolve()}")
+        if sys.platform == "linux":
+            arguments = [sys.executable, "-c", _AS_USERS_HAVE_IT, *arguments]
         self._process = subprocess.Popen(
-            [path, *arguments, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*arguments, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         self._loop.start()
         self._loop.call(self._connect(self._read_port()), _START_SECONDS)
@@ -85,6 +95,12 @@ class Browser:
             self._process.terminate()
             self._process.wait(_START_SECONDS)
         self._folder.cleanup()
+
+    @property
+    def pid(self) -> int:
+        """Of its first process, whose children are the others; inside the block."""
+        assert self._process is not None, "the browser is not open"
+        return self._process.pid
 
     def screenshot(self, size: Size, *, dark: bool = False) -> bytes:
         """The page in a window of that size, as PNG, for who likes it light or dark."""

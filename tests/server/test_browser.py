@@ -1,8 +1,11 @@
 """The page in a real browser: a headless Chromium sends its camera and sees the result."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 pytest.importorskip("aiohttp", reason="needs the extra webrtc")
@@ -129,6 +132,18 @@ def test_a_page_that_gets_no_camera_says_so_and_can_watch(door: Door, camera: Pa
         assert browser.evaluate("document.getElementById('start').disabled")
         browser.evaluate("document.getElementById('watch').click()")
         browser.wait_for("document.getElementById('status').textContent === 'Connected'")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_its_threads_weigh_no_more_than_ours(camera: Path) -> None:
+    """Root's would lift themselves, and be measured as no user's browser is."""
+    with Browser(camera) as browser:
+        browser.go("about:blank")
+        tree = [psutil.Process(browser.pid), *psutil.Process(browser.pid).children(recursive=True)]
+        tasks = [task for one in tree for task in Path(f"/proc/{one.pid}/task").glob("*/stat")]
+        niceness = [int(task.read_text().rpartition(")")[2].split()[16]) for task in tasks]
+    assert len(niceness) > len(tree) > 1
+    assert min(niceness) >= os.nice(0)
 
 
 def test_a_failure_in_the_page_is_ours(camera: Path) -> None:
