@@ -220,8 +220,10 @@ class Roster:
         )
 
     def _touches_a_face(self, box: Box) -> bool:
-        """Whether a box lies on a known face: it may be somebody half hidden, in whom no mesh is found."""
-        return any(not face.rejected and box.intersection(face.expected).area > 0 for face in self.faces)
+        """Whether a box lies on a face, or where one was expected: it may be somebody half hidden."""
+        expected = [face.expected for face in self.faces if not face.rejected]
+        found = [sight.box for sight in self._sights if not sight.rejected]
+        return any(box.intersection(other).area > 0 for other in expected + found)
 
     def settle(self, seq: int, seconds: float) -> None:
         """End a frame: give the sights to their tracks, and let go who is vouched to be gone."""

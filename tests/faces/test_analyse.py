@@ -403,6 +403,21 @@ def test_a_weak_box_that_lies_on_a_face_is_covered_and_never_rejected() -> None:
         assert states == [TrackState.SEEN, TrackState.DOUBTFUL]
 
 
+def test_a_weak_box_is_covered_where_the_face_before_it_was_not_expected() -> None:
+    """Half a face behind one that moves: the first frame, and one after pictures were left out."""
+    world = World([Person(0, (400, 250), (5, 0))], false_boxes=[(Box(330, 260, 100, 130), 0.7)])
+    theatre = Theatre(world)
+    assert [track.state for track in theatre.show(0).tracks] == [TrackState.SEEN, TrackState.DOUBTFUL]
+    behind = Box(640, 260, 100, 130)
+    world.false_boxes = [(behind, 0.7)]
+    theatre.show(1)
+    analysed = theatre.show(60, 2_000_000_000)
+    face = world.people[0].box(60)
+    assert face.intersection(behind).area > 0
+    assert is_covered(face, analysed)
+    assert any(track.box.iou(behind) == 1 for track in analysed.tracks)
+
+
 def test_a_rejected_box_that_becomes_a_face_is_covered_within_three_frames() -> None:
     world = World([Person(0, (480, 280), since=15)], false_boxes=[(Box(500, 300, 100, 130), 0.7)])
     theatre = Theatre(world)
