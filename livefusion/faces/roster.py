@@ -1,7 +1,6 @@
 """The faces that are followed: where they are looked for, what becomes of what was found, and who dies.
 
-The rule behind all of it: a face that was once known stays covered until a search of a whole later picture
-vouches that it is gone.
+The rule behind it: a face once known stays covered until a search of a whole later picture says it is gone.
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from livefusion.faces.boxes import corners_of
 from livefusion.faces.face import Face
 from livefusion.faces.judge import Judge, is_false_box, is_weak_box
 from livefusion.faces.landmarks import FaceMesh
-from livefusion.faces.sight import Candidate, Sight, clash, is_duplicate, note_apart
+from livefusion.faces.sight import OWN, Candidate, Sight, clash, is_duplicate, note_apart, own_overlaps
 from livefusion.faces.smooth import OneEuroFilter, OneEuroParameters
 from livefusion.faces.track import Sort, SortTrack
 
@@ -25,9 +24,7 @@ _WHERE_EXPECTED = 0.6
 # The roster decides who dies, so the tracker's own limit is never reached.
 _FOREVER = 1 << 30
 _LEAST_OVERLAP = 0.25
-# The detector's box and the mesh's of one face overlap by 0.6 to 0.9 on real clips. What overlaps a face less
-# in the same frame is somebody else; what was seen frames ago, or where no mesh is, may have moved.
-_OWN = 0.45
+# What was seen frames ago, or where no mesh is, may have moved.
 _EXPLAINED = 0.15
 _MOVED = 0.25
 # A face that the network cannot see costs 5 ms a look and is covered anyway: one look in three frames.
@@ -147,13 +144,13 @@ class Roster:
         found = {id(sight.face): sight for sight in self._sights}
         boxes = [found[id(face)].box if id(face) in found else face.expected for face in self.faces]
         pairs, unexpected = associate(corners_of([one.box for one in seen]), corners_of(boxes), _EXPLAINED)
-        candidates = []
+        candidates, least = [], own_overlaps(seen)
         matched: set[int] = set()
         for index, number in pairs:
             face, sight = self.faces[number], found.get(id(self.faces[number]))
             if sight is None or sight.state is not TrackState.SEEN:
                 candidates.append(Candidate(face, seen[index]))
-            elif seen[index].box.iou(sight.box) < (_OWN if current else _MOVED):
+            elif seen[index].box.iou(sight.box) < (least[index] if current else _MOVED):
                 unexpected.append(index)
                 continue
             matched.add(id(face))
@@ -195,7 +192,7 @@ class Roster:
         """The end of a closer look; without a mesh there was none."""
         sight = self._judged(candidate, mesh, settled, size)
         own = next((one for one in self._sights if one.face is not None and one.face is candidate.face), None)
-        if own is not None and own.box.iou(sight.box) < _OWN:
+        if own is not None and own.box.iou(sight.box) < OWN:
             sight.face = None  # what was looked at is somebody beside the face that was matched with it
         elif own is not None:
             self._sights.remove(own)
@@ -253,9 +250,10 @@ class Roster:
 
     def _cover_unexplained(self) -> None:
         """Whatever the detector sees in this very frame is some face's own, or is covered."""
-        boxes = corners_of([sight.box for sight in self._sights])
-        _, unexpected = associate(corners_of([one.box for one in self._seen]), boxes, _OWN)
-        for index in unexpected:
+        boxes, least = corners_of([sight.box for sight in self._sights]), own_overlaps(self._seen)
+        pairs, unexpected = associate(corners_of([one.box for one in self._seen]), boxes, OWN)
+        overlaps = {index: self._seen[index].box.iou(self._sights[number].box) for index, number in pairs}
+        for index in [*unexpected, *(index for index, overlap in overlaps.items() if overlap < least[index])]:
             seen = self._seen[index]
             self._sights.append(Sight(None, seen.box, TrackState.DOUBTFUL, None, seen))
 
