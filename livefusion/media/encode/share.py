@@ -20,8 +20,9 @@ _log = logging.getLogger(__name__)
 
 KEYFRAME_SECONDS = 10
 """Viewers ask for key frames when they need one; this is for those that cannot."""
-# Sound is read so far ahead of the picture, in seconds: the next picture may come a little late.
-_AHEAD = 0.08
+# Sound is read so far ahead of the picture, in seconds: the next picture may come late, and a repeat in its
+# place comes after an eighth of a second.
+_AHEAD = 0.14
 
 
 def make_encoder(device: Device, ceiling: int) -> LimitedEncoder:
