@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.table import table
 from livefusion.core.errors import ProvenanceError
@@ -55,7 +55,9 @@ def parser() -> CommandParser:
         metavar="HEX",
         help="public key that may have signed it; left out, yours",
     )
-    verified.add_argument("--json", type=Path, metavar="FILE", help="write the verdict as JSON, - for stdout")
+    verified.add_argument(
+        "--json", type=json_target, metavar="FILE", help="write the verdict as JSON (- stdout)"
+    )
     return made
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from livefusion import __version__
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.probe.cameras import find_cameras
 from livefusion.cli.probe.cuda import find_cuda
@@ -46,7 +46,9 @@ def parser() -> CommandParser:
         "Exit status 3 if the main job cannot run.",
         "livefusion doctor --json doctor.json",
     )
-    made.add_argument("--json", type=Path, metavar="FILE|-", help="write the findings as JSON; - is stdout")
+    made.add_argument(
+        "--json", type=json_target, metavar="FILE|-", help="write the findings as JSON (- stdout)"
+    )
     return made
 
 

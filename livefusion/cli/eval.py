@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from livefusion.cli.console import Console
 from livefusion.cli.flags import add_settings, settings_from
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.table import table
-from livefusion.core.errors import MachineError, OutputError, SettingsError
+from livefusion.core.errors import MachineError, SettingsError
+from livefusion.core.files import obstacle
 from livefusion.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def parser() -> CommandParser:
     )
     made.add_argument("input", metavar="INPUT", help="a video file, or performer: with its options")
     made.add_argument(
-        "--json", type=Path, required=True, metavar="OUT", help="where the figures go (- stdout)"
+        "--json", type=json_target, required=True, metavar="OUT", help="where the figures go (- stdout)"
     )
     made.add_argument("--truth", type=Path, metavar="FILE.npz", help="where the faces are, if that is known")
     for name, what in (
@@ -98,9 +99,9 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         if path is not None and there
     }
     clip = clip_document(result, files)
-    write_json(arguments.json, document([clip]), console)
     if str(arguments.json) != "-":
         console.result(_shown(clip))
+    write_json(arguments.json, document([clip]), console)
     return 0
 
 
@@ -108,13 +109,14 @@ def _options(arguments: argparse.Namespace, console: Console, stack: ExitStack) 
     from livefusion.evaluation.options import EvalOptions
 
     beside = None if str(arguments.json) == "-" else arguments.json
-    if beside is not None and not beside.parent.is_dir():
-        raise OutputError(f"there is no folder {beside.parent}", "make it, or choose another one")
     made: dict[str, Any] = {"truth": arguments.truth, "sheet_every": arguments.sheet_every}
     if beside is not None and arguments.sheet:
         made["sheet"] = beside.with_suffix(".png")
     if beside is not None and arguments.video:
         made["video"] = beside.with_suffix(".mp4")
+    for name in ("sheet", "video"):
+        if name in made and (problem := obstacle(made[name])):
+            raise problem
     if not arguments.occluders:
         made["occluders"] = ()
     if not arguments.still:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.table import table
 from livefusion.core.errors import IdentityError
@@ -29,7 +29,7 @@ _COLUMNS = {
 def describe_check(check: CommandParser) -> None:
     """Add what the action takes."""
     check.add_argument("photos", metavar="PHOTO", nargs="+", type=Path, help="photos to look at, or a folder")
-    check.add_argument("--json", type=Path, metavar="FILE", help="write all scores as JSON (- stdout)")
+    check.add_argument("--json", type=json_target, metavar="FILE", help="write all scores as JSON (- stdout)")
 
 
 def check(arguments: argparse.Namespace, photos: Sequence[Path], console: Console) -> int:

@@ -4,10 +4,12 @@ from datetime import date
 from pathlib import Path
 
 from livefusion.cli.console import Console
-from livefusion.core.errors import IdentityError, OutputError, ProvenanceError
+from livefusion.core.errors import IdentityError, ProvenanceError
+from livefusion.core.files import write_new
 from livefusion.provenance.audit import AuditLog
 from livefusion.provenance.audit_record import AuditEvent
 from livefusion.provenance.consent import CONSENT_TEXT, ConsentRecord
+from livefusion.provenance.private_files import read_private
 from livefusion.provenance.store import IdentityStore
 
 
@@ -43,19 +45,11 @@ def export(name: str, out: Path, console: Console) -> int:
     """Write the signed consent to a file, for the person it is about or whoever has to check it."""
     store = _store_with(name)
     record = store.record(name)  # checks the signature
-    if out.exists():
-        raise OutputError(f"{out} exists", "name another file")
     try:
-        content = store.consent_file(name).read_bytes()
-        with out.open("xb") as file:
-            try:
-                file.write(content)
-                file.flush()
-            except OSError:
-                out.unlink()  # half a record proves nothing
-                raise
+        content = read_private(store.consent_file(name))
     except OSError as error:
-        raise OutputError(f"cannot write {out} ({error.strerror})", "name another file") from error
+        raise IdentityError(f"the consent for {name} cannot be read ({error.strerror})") from error
+    write_new(out, content)
     AuditLog().append(AuditEvent.EXPORTED, {"identity": name, "consent": record.id})
     console.result(f"{out} has the signed consent for {name}, without the face")
     return 0

@@ -1,12 +1,11 @@
 """``livefusion identity suggest``: which built-in face hides a performer best."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from livefusion.cli.console import Console
 from livefusion.cli.flags import add_settings, settings_from
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.progress import tell_on
 from livefusion.cli.table import table
@@ -30,7 +29,9 @@ _HEAD = ("persona, hides best first", "left of you", "at most", "taken for you",
 def describe_suggest(suggest: CommandParser) -> None:
     """Add what the action takes."""
     suggest.add_argument("input", metavar="INPUT", help="camera:0, a video file, a photo, or performer:")
-    suggest.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON (- stdout)")
+    suggest.add_argument(
+        "--json", type=json_target, metavar="FILE", help="write the figures as JSON (- stdout)"
+    )
     others = [one.key for one in catalogue() if one.path[0] != "swap" and one.key not in _OFFERED]
     add_settings(suggest, leave_out=others)
 

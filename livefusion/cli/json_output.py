@@ -2,12 +2,24 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from livefusion.cli.console import Console
-from livefusion.core.errors import OutputError
+from livefusion.core.files import obstacle, write_whole
+
+STDOUT = Path("-")
+
+
+def json_target(text: str) -> Path:
+    """What follows ``--json``: a file, or ``-`` for stdout.
+
+    ``OutputError`` if it cannot be written, which is better known before the work than after it.
+    """
+    path = Path(text)
+    if path != STDOUT and (problem := obstacle(path)):
+        raise problem
+    return path
 
 
 def write_json(target: Path, document: Mapping[str, Any], console: Console) -> None:
@@ -16,15 +28,8 @@ def write_json(target: Path, document: Mapping[str, Any], console: Console) -> N
     ``OutputError`` if the file cannot be written.
     """
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    if str(target) == "-":
+    if target == STDOUT:
         console.result(text)
         return
-    part = target.with_name(f".{target.name}.part")
-    try:
-        # A byte of a file name that is no UTF-8 becomes \udcXX, which JSON reads as what Python had.
-        part.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        part.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise OutputError(f"cannot write {target} ({error.strerror})", "choose another folder") from error
+    # A byte of a file name that is no UTF-8 becomes \udcXX, which JSON reads as what Python had.
+    write_whole(target, (text + "\n").encode("utf-8", errors="backslashreplace"))

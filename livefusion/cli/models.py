@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from livefusion.cli.console import Console
+from livefusion.cli.json_output import json_target
 from livefusion.cli.models_list import check, list_models
 from livefusion.cli.parser import Actions, CommandParser
 
@@ -142,4 +143,6 @@ def _describe_build(actions: Actions) -> None:
 
 
 def _add_json(parser: CommandParser) -> None:
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the answer to a file, or to - ")
+    parser.add_argument(
+        "--json", metavar="FILE", type=json_target, help="write the answer as JSON (- stdout)"
+    )

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from livefusion.cli.console import Console
 from livefusion.cli.json_output import write_json
-from livefusion.core.errors import InputError, OutputError, SettingsError
+from livefusion.core.errors import InputError, SettingsError
+from livefusion.core.files import write_whole
 from livefusion.core.geometry import Box
 from livefusion.inference.catalog import ModelFile, find_model
 from livefusion.inference.classify import Role
@@ -99,10 +100,7 @@ def _save(picture: Photo, out: Path) -> None:
     import cv2
 
     _, content = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
-    try:
-        out.write_bytes(content.tobytes())
-    except OSError as error:
-        raise OutputError(f"cannot write {out} ({error.strerror})", "choose another folder") from error
+    write_whole(out, content.tobytes())
 
 
 def _document(model: ModelFile, seen: list[Seen]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """What is wrong with the files of a run, found out before it rather than after an hour of it."""
 
-import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from livefusion.core.errors import OutputError, SettingsError
+from livefusion.core.errors import OutputError
+from livefusion.core.files import obstacle
 from livefusion.core.settings import Settings
 from livefusion.media.paths import leads_somewhere, same_file
 from livefusion.media.sources.uri import FileLocator, parse_input, parse_output
@@ -13,36 +14,26 @@ from livefusion.media.sources.uri import FileLocator, parse_input, parse_output
 def check_files(settings: Settings) -> None:
     """Refuse a run that would overwrite what it reads or writes, or could not write its figures.
 
-    Raises ``SettingsError`` for figures and ``OutputError`` for outputs; of several outputs only if none of
-    them can be written, for one that fails does not stop the others. Raises what is wrong with INPUT and
-    OUTPUT as words, too.
+    Raises ``OutputError``; of several outputs only if none of them can be written, for one that fails does
+    not stop the others. Raises what is wrong with INPUT and OUTPUT as words, too.
     """
     outputs = [parse_output(text) for text in settings.output]
     paths = [output.path for output in outputs if isinstance(output, FileLocator)]
     figures = list(_figures(settings))
     _refuse_overwriting(_read(settings), [*((str(path), path) for path in paths), *figures])
-    for flag, path in figures:
-        if problem := unwritable(path):
-            raise SettingsError(f"{flag} cannot be written", problem)
-    problems = [unwritable(path) for path in paths]
-    if problems and all(problems) and len(paths) == len(outputs):
-        raise OutputError(f"{paths[0]} cannot be written", problems[0])
+    for name, path in figures:
+        if problem := obstacle(path):
+            raise OutputError(f"{name.partition(' ')[0]} {problem.problem}", problem.remedy)
+    problems = [problem for path in paths if (problem := _obstacle_to_video(path))]
+    if problems and len(problems) == len(outputs):
+        raise problems[0]
 
 
-def unwritable(path: Path) -> str:
-    """Why a file cannot be written, in words; empty if it can."""
-    try:
-        if not path.parent.is_dir():
-            return f"there is no folder {path.parent}"
-        if path.is_dir():
-            return "it is a folder"
+def _obstacle_to_video(path: Path) -> OutputError | None:
+    with suppress(OSError, ValueError):
         if path.is_fifo():
-            return "it is a pipe"
-        if path.exists():
-            return "" if os.access(path, os.W_OK) else "it may not be changed"
-    except (OSError, ValueError) as error:
-        return f"{error.strerror if isinstance(error, OSError) else error}".lower()
-    return "" if os.access(path.parent, os.W_OK) else f"the folder {path.parent} may not be changed"
+            return OutputError(f"{path} cannot be written (it is a pipe)", "name a file")
+    return obstacle(path)
 
 
 def _refuse_overwriting(read: list[tuple[str, Path]], written: list[tuple[str, Path]]) -> None:

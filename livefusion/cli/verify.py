@@ -3,10 +3,9 @@
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.core.errors import SettingsError
 from livefusion.pipeline.verify import SIGNED, Verification, verify
@@ -40,7 +39,7 @@ def parser() -> CommandParser:
         "target", metavar="FILE|URL", help="a video file, or a stream (http, rtsp, rtmp, srt, udp)"
     )
     made.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the report as JSON to a file, or - for stdout"
+        "--json", type=json_target, metavar="FILE", help="write the report as JSON to a file, or - for stdout"
     )
     made.add_argument(
         "--seconds",
@@ -60,10 +59,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         seconds = STREAM_SECONDS
     found = verify(arguments.target, seconds=seconds, tell=_progress(console))
     console.status("")
-    if arguments.json is not None:
-        write_json(arguments.json, found.as_json(), console)
     if str(arguments.json) != "-":
         console.result("\n".join(told(found)))
+    if arguments.json is not None:  # last: a disk that is full loses no word of it
+        write_json(arguments.json, found.as_json(), console)
     return 0
 
 

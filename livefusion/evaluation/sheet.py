@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from livefusion.core.errors import OutputError
 from livefusion.core.face import Landmarks
+from livefusion.core.files import write_whole
 from livefusion.core.geometry import Box
 from livefusion.evaluation.picture import Rgb
 from livefusion.evaluation.tap import Pair
@@ -57,10 +57,7 @@ class ContactSheet:
         rows = [np.pad(row, ((0, 4), (0, width - row.shape[1]), (0, 0))) for _, row in self._rows]
         bgr = cv2.cvtColor(np.vstack(rows), cv2.COLOR_RGB2BGR)
         encoded, content = cv2.imencode(".png", bgr)
-        try:
-            path.write_bytes(content.tobytes() if encoded else b"")
-        except OSError as error:
-            raise OutputError(f"cannot write {path} ({error.strerror})", "choose another folder") from error
+        write_whole(path, content.tobytes() if encoded else b"")
         return True
 
 

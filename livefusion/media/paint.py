@@ -1,12 +1,13 @@
 """Painted faces as PNG files: a mark says what they are, unless an image editor dropped it."""
 
-import os
+import io
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import OutputError
+from livefusion.core.files import write_new
 
 MARK_KEY, MARK = "livefusion", "painted-face/1"
 """The tEXt chunk of a template, which a painting made from it keeps in most editors."""
@@ -53,14 +54,6 @@ def save_marked(path: Path, rgba: npt.NDArray[np.uint8]) -> None:
         )
     text = PngImagePlugin.PngInfo()
     text.add_text(MARK_KEY, MARK)
-    try:
-        with path.open("xb") as file:
-            Image.fromarray(rgba).save(file, format="PNG", pnginfo=text)
-    except FileExistsError as error:
-        raise OutputError(
-            f"{path} is there already", "name another file: it could be your painting"
-        ) from error
-    except OSError as error:
-        if path.exists() and path.stat().st_size == 0:
-            os.unlink(path)
-        raise OutputError(f"{path} cannot be written ({error.strerror})", "check folder and disk") from error
+    content = io.BytesIO()
+    Image.fromarray(rgba).save(content, format="PNG", pnginfo=text)
+    write_new(path, content.getvalue())

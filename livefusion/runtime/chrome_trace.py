@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from livefusion.core.errors import OutputError
+from livefusion.core.files import write_whole
 
 
 class SpanLog:
@@ -21,10 +21,7 @@ class SpanLog:
 
     def write(self, path: Path) -> None:
         """Write the timeline, one row a stage. ``OutputError`` if the file cannot be written."""
-        try:
-            path.write_text(json.dumps(chrome_trace(self._spans.copy())), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"cannot write the timeline to {path}", error.strerror or str(error)) from error
+        write_whole(path, json.dumps(chrome_trace(self._spans.copy())).encode())
 
 
 def chrome_trace(spans: Iterable[tuple[str, int, int, int]]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.logs import ConsoleHandler
+from livefusion.cli.main import main
 from livefusion.core.errors import OutputError
 
 pytestmark = pytest.mark.unit
@@ -87,3 +88,34 @@ def test_a_status_line_on_a_closed_stream_is_no_fault() -> None:
     err.close()
     console.status("running")
     console.status("")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["verify", "clip.mp4"],
+        ["doctor"],
+        ["models", "list"],
+        ["audit", "verify"],
+        ["eval", "clip.mp4"],
+        ["bench", "marks"],
+        ["identity", "check", "a.jpg"],
+        ["identity", "suggest", "clip.mp4"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_report_that_cannot_be_written_is_known_before_any_work(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "none" / "r.json"
+    assert main([*words, "--json", str(target)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith(
+        f"r.json cannot be written (there is no folder {target.parent}): make it, or choose another one\n"
+    )
+    assert said.err.count("\n") == 1
+
+
+def test_stdout_is_always_there() -> None:
+    assert json_target("-") == Path("-")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import livefusion.pipeline.photo_check as photo_check
+from livefusion.cli import json_output
 from livefusion.cli.main import main
+from livefusion.core.errors import OutputError
 from livefusion.pipeline.photo_check import CheckedPhoto
 from livefusion.swap.intake import Criterion, PhotoScore
 
@@ -21,6 +23,10 @@ def _photo(name: str, size: int, fatal: bool = False) -> CheckedPhoto:
 
 
 NO_FACE = CheckedPhoto(Path("tree.jpg"), None, "there is no face in tree.jpg: use a photo of one")
+
+
+def _refuse(path: Path, content: bytes) -> None:
+    raise OutputError(f"{path} cannot be written (the disk is full)")
 
 
 def _pretend(monkeypatch: pytest.MonkeyPatch, *checked: CheckedPhoto) -> None:
@@ -88,7 +94,8 @@ def test_the_report_is_there_if_the_json_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     _pretend(monkeypatch, _photo("a.jpg", 90), NO_FACE)
-    assert main(["identity", "check", "a.jpg", "tree.jpg", "--json", str(tmp_path / "no" / "all.json")]) == 2
+    monkeypatch.setattr(json_output, "write_whole", _refuse)
+    assert main(["identity", "check", "a.jpg", "tree.jpg", "--json", str(tmp_path / "all.json")]) == 2
     said = capsys.readouterr()
     assert "a.jpg: good as it is" in said.out
     assert said.err.count("\n") == 1

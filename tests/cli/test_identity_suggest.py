@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import livefusion.evaluation.suggest as suggest_module
+from livefusion.cli import json_output
 from livefusion.cli.identity_suggest import advice
 from livefusion.cli.main import main
+from livefusion.core.errors import OutputError
 from livefusion.core.settings import Settings
 from livefusion.evaluation.figure import Figure
 from livefusion.evaluation.suggest import Suggestion, Tried
@@ -48,7 +50,12 @@ def test_the_table_and_which_one_to_choose(asked: list[Settings], capsys: pytest
     assert (asked[0].input, asked[0].swap.shape) == ("clip.mp4", 0.5)
 
 
-def test_json(asked: list[Settings], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_json(
+    asked: list[Settings],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert main(["identity", "suggest", "clip.mp4", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "livefusion.suggestion/1"
@@ -60,7 +67,12 @@ def test_json(asked: list[Settings], capsys: pytest.CaptureFixture[str], tmp_pat
         "cos_source": {"mean": 0.6, "n": 1, "worst": 0.6},
         "is_performer_share": 0.5,
     }
-    assert main(["identity", "suggest", "clip.mp4", "--json", str(tmp_path / "no" / "all.json")]) == 2
+
+    def refuse(path: Path, content: bytes) -> None:
+        raise OutputError(f"{path} cannot be written (the disk is full)")
+
+    monkeypatch.setattr(json_output, "write_whole", refuse)
+    assert main(["identity", "suggest", "clip.mp4", "--json", str(tmp_path / "all.json")]) == 2
     said = capsys.readouterr()
     assert "Choose kai" in said.out  # a file that cannot be written loses no figure
     assert said.err.count("\n") <= 1 + len(asked)

@@ -7,7 +7,7 @@ import pytest
 
 from livefusion.cli.main import main
 from livefusion.cli.preflight import check_files
-from livefusion.core.errors import OutputError, SettingsError
+from livefusion.core.errors import OutputError
 from livefusion.core.settings import Settings
 
 pytestmark = pytest.mark.unit
@@ -44,9 +44,9 @@ def test_what_can_be_done_is_let_through(wanted: dict[str, object]) -> None:
         ({"source": "me.jpg", "trace": "me.jpg"}, "--trace me.jpg is the source itself"),
         ({"output": ("a.mp4",), "report": "a.mp4"}, "--report a.mp4 is named twice"),
         ({"report": "a.json", "trace": "a.json"}, "--trace a.json is named twice"),
-        ({"output": ("none/a.mp4",)}, "none/a.mp4 cannot be written: there is no folder none"),
-        ({"output": ("sub.mp4",)}, "sub.mp4 cannot be written: it is a folder"),
-        ({"output": ("x" * 300 + ".mp4",)}, "cannot be written: file name too long"),
+        ({"output": ("none/a.mp4",)}, "none/a.mp4 cannot be written (there is no folder none): make it"),
+        ({"output": ("sub.mp4",)}, "sub.mp4 cannot be written (it is a folder): name a file"),
+        ({"output": ("x" * 300 + ".mp4",)}, "cannot be written (its name is too long): choose a shorter one"),
     ],
 )
 def test_an_output_that_would_spoil_something_is_refused(wanted: dict[str, object], says: str) -> None:
@@ -59,7 +59,7 @@ def test_an_output_that_would_spoil_something_is_refused(wanted: dict[str, objec
 @pytest.mark.parametrize("flag", ["report", "trace"])
 @pytest.mark.parametrize(("path", "says"), [("sub", "it is a folder"), ("none/x", "there is no folder none")])
 def test_figures_that_cannot_be_written_are_refused(flag: str, path: str, says: str) -> None:
-    with pytest.raises(SettingsError, match=f"--{flag} {path} cannot be written: {says}"):
+    with pytest.raises(OutputError, match=rf"--{flag} {path} cannot be written \({says}\)"):
         check_files(Settings.model_validate({"input": "in.mp4", "output": ("null:",), flag: path}))
 
 
@@ -75,9 +75,9 @@ def test_a_pipe_is_not_waited_for() -> None:
     [
         (
             ["--json", "none/figures.json"],
-            "--json none/figures.json cannot be written: there is no folder none",
+            "none/figures.json cannot be written (there is no folder none): make it",
         ),
-        (["--keep", "in.mp4"], "--keep in.mp4 cannot be made"),
+        (["--keep", "in.mp4"], "the folder in.mp4 cannot be made (it is a file): name a folder"),
         (["--seconds", "inf"], "there is nothing to measure"),
     ],
 )

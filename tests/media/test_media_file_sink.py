@@ -306,7 +306,7 @@ def test_nothing_recorded_leaves_no_file(tmp_path: Path) -> None:
     [
         ("out.avi", "end the name in"),
         ("out", "end the name in"),
-        ("missing/out.mp4", "does not exist"),
+        ("missing/out.mp4", "there is no folder"),
         ("folder.mp4", "cannot be written"),
     ],
 )

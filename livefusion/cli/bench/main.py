@@ -14,10 +14,10 @@ import livefusion
 from livefusion.cli.bench.figure import Figure, table
 from livefusion.cli.bench.options import BenchOptions
 from livefusion.cli.console import Console
-from livefusion.cli.json_output import write_json
+from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
-from livefusion.cli.preflight import unwritable
 from livefusion.core.errors import SettingsError
+from livefusion.core.files import cannot_make, obstacle
 from livefusion.core.words import did_you_mean
 
 SCHEMA = "livefusion.bench/1"
@@ -75,7 +75,7 @@ def parser() -> CommandParser:
     made.add_argument("--family", default="", help="its family, where its file fits several")
     made.add_argument("--whole", action="store_true", help="families: also through the whole graph")
     made.add_argument("--keep", type=Path, metavar="DIR", help="keep clips, outputs and contact sheets here")
-    made.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON, - for stdout")
+    made.add_argument("--json", type=json_target, metavar="FILE", help="write the figures as JSON, - stdout")
     return made
 
 
@@ -84,8 +84,6 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     names = _chosen(arguments.scenarios)
     if not 0 < arguments.seconds < math.inf or arguments.faults < 1:
         raise SettingsError("there is nothing to measure", "--seconds and --faults are more than 0")
-    if arguments.json and str(arguments.json) != "-" and (problem := unwritable(arguments.json)):
-        raise SettingsError(f"--json {arguments.json} cannot be written", problem)
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="livefusion-bench-") as scratch:
         folder = arguments.keep or Path(scratch)
@@ -114,7 +112,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SettingsError(f"--keep {folder} cannot be made ({error.strerror})", "name a folder") from error
+        raise cannot_make(folder, error) from error
+    if problem := obstacle(folder / "clip.mp4"):
+        raise problem
 
 
 def _chosen(names: list[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from av.error import FFmpegError
 
 from livefusion.core.errors import OutputError
 from livefusion.core.events import Event
+from livefusion.core.files import cannot_write
 from livefusion.core.frame import RenderedFrame
 from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
@@ -181,9 +182,5 @@ def _create(path: Path) -> FileClaim:
         if path.is_fifo():  # opening it would wait for its reader
             raise OutputError(f"{path} is a pipe, not a file", "choose another name")
         return FileClaim(path)
-    except FileNotFoundError as error:
-        raise OutputError(f"the folder {path.parent} does not exist", "create it first") from error
     except OSError as error:
-        raise OutputError(
-            f"{path} cannot be written ({error.strerror})", "choose another file or folder"
-        ) from error
+        raise cannot_write(path, error) from error
