@@ -16,6 +16,7 @@ from livefusion.core.errors import OutputError, SettingsError
 from livefusion.core.settings import Settings
 from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
+from livefusion.media.source_files import check_source_files, source_files
 from livefusion.pipeline.assemble import Pipeline
 from livefusion.pipeline.identities import IdentityLibrary
 from livefusion.pipeline.paintings import is_painted
@@ -84,6 +85,7 @@ def with_consent(settings: Settings, names: tuple[str, ...], console: Console) -
         return settings
     if may_be_painted(Path(settings.source)):
         return settings  # loading it says that it may be a painted face
+    check_source_files(source_files(Path(settings.source)))
     if console.interactive:
         console.note(CONSENT_TEXT)
         answer = console.ask('Who agreed ("myself", or "NAME, for PURPOSE")?')

@@ -229,17 +229,20 @@ def _add(arguments: argparse.Namespace, console: Console) -> int:
 
     IdentityStore().require_free(arguments.name)  # before anything is asked
     until = _day(arguments.until) if arguments.until else None
+    if until is not None and until < date.today():
+        raise SettingsError(f"--until {until} is past", "a consent ends in the future")
+    gate = settings_from(arguments).gate
     photos = _photos(arguments.photos)
     if arguments.myself and not (arguments.by or arguments.consent):
         consent = consent_of_oneself(arguments.name, photos)
     else:
-        by, purpose = _answers(arguments, console)
+        by, purpose = _answers(arguments, photos, console)
         consent = ConsentRecord.record(arguments.name, by, purpose, photos)
     scope = (Scope(arguments.scope),) if arguments.scope else tuple(Scope)
     consent = consent.model_copy(update={"until": until, "scope": scope})
     consent.require_valid(date.today())
     library = IdentityLibrary(tell=tell_on(console))
-    screen = photo_screen(settings_from(arguments).gate)
+    screen = photo_screen(gate)
     try:
         identity = library.add(arguments.name, photos, consent, screen=screen)
     finally:
@@ -259,11 +262,18 @@ def _photos(paths: Sequence[Path], *, videos: bool = True) -> list[Path]:
     return [photo for path in paths for photo in (list_photos(path, suffixes) if path.is_dir() else [path])]
 
 
-def _answers(arguments: argparse.Namespace, console: Console) -> tuple[str, str]:
-    """Who gave consent and for what: from the flags, else from the person at the terminal."""
+def _answers(arguments: argparse.Namespace, photos: Sequence[Path], console: Console) -> tuple[str, str]:
+    """Who gave consent and for what: from the flags, else from the person at the terminal.
+
+    Nobody is asked about a file that has no picture in it.
+    """
     missing = [
         flag for flag, value in (("--by", arguments.by), ("--consent", arguments.consent)) if not value
     ]
+    if missing:
+        from livefusion.media.source_files import check_source_files
+
+        check_source_files(photos)
     if missing and not console.interactive:
         raise SettingsError(
             f"a real person's face is kept only with their consent; {' and '.join(missing)} missing",

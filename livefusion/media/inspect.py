@@ -17,6 +17,7 @@ from av.sidedata.sidedata import Type
 from livefusion.core.errors import InputError
 from livefusion.core.geometry import Size
 from livefusion.media.encode.sei import NOTICE_UUID
+from livefusion.media.paths import leads_somewhere, require_file
 from livefusion.media.sources.uri import redact
 
 _log = logging.getLogger(__name__)
@@ -41,8 +42,8 @@ class Inspection:
         """Open a file by its path or a stream by its URL. ``InputError`` if it is no video."""
         name = redact(target)
         try:
-            if _waits_forever(target):
-                raise InputError(f"{name} is no file", "give a video")
+            if "://" not in target and leads_somewhere(Path(target)):
+                require_file(Path(target), "video")
             container = av.open(target, timeout=_TIMEOUT_S)
         except (FFmpegError, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or type(error).__name__
@@ -117,9 +118,3 @@ def luma_of(frame: Any) -> Luma:
     plane = frame.planes[0]
     rows = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)
     return rows[: frame.height, : frame.width].copy()
-
-
-def _waits_forever(target: str) -> bool:
-    """Whether a path leads to a pipe or a device, which FFmpeg would read without an end."""
-    path = Path(target)
-    return "://" not in target and path.exists() and not path.is_file() and not path.is_dir()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from livefusion.core.errors import InputError
+from livefusion.media.paths import require_file
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -53,8 +54,7 @@ def load_rgba(path: Path) -> npt.NDArray[np.uint8]:
 def _load(path: Path, convert: "Callable[[Image.Image], npt.NDArray[np.uint8]]") -> npt.NDArray[np.uint8]:
     from PIL import Image, UnidentifiedImageError
 
-    if path.is_dir():
-        raise InputError(f"{path} is a folder", "name a photo in it")
+    require_file(path, "photo")
     try:
         with warnings.catch_warnings():
             # Pillow warns of large pictures and odd tags; the size is checked below, the tags do not matter.
@@ -63,8 +63,6 @@ def _load(path: Path, convert: "Callable[[Image.Image], npt.NDArray[np.uint8]]")
             with Image.open(path, formats=[name for name in Image.OPEN if name in _FORMATS]) as image:
                 _check_size(path, image)
                 return convert(image)
-    except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist", "check the path") from error
     except PermissionError as error:
         raise InputError(f"{path} may not be read", "check its permissions") from error
     except UnidentifiedImageError as error:

@@ -19,7 +19,8 @@ from livefusion.faces.embed import SAME_PERSON, Embedding
 from livefusion.faces.photo import PhotoFaces
 from livefusion.media.paint import may_be_painted
 from livefusion.media.paths import leads_somewhere
-from livefusion.media.photo import SOURCE_SUFFIXES, is_video, list_photos, load_photo
+from livefusion.media.photo import is_video, load_photo
+from livefusion.media.source_files import check_source_files, source_files
 from livefusion.pipeline.gate_model import Screen, no_screen
 from livefusion.pipeline.paintings import is_painted, read_painting
 from livefusion.pipeline.photo_check import photo_intake
@@ -96,7 +97,7 @@ class IdentityLibrary:
         if is_painted(source, painted):
             return read_painting(photos[0], consent, screen, preview=preview)
         if not consent and not preview:
-            _refuse_without_consent(source)
+            _refuse_without_consent(source, photos)
         own = consent_from_text(consent, photos) if consent else None
         return self._bake(Path(source).stem, photos, own, screen)
 
@@ -122,7 +123,7 @@ class IdentityLibrary:
     def _photos(self, source: str) -> list[Path]:
         path = Path(source)
         if leads_somewhere(path):
-            return list_photos(path, SOURCE_SUFFIXES) if path.is_dir() else [path]
+            return source_files(path)
         hint = did_you_mean(source, self.names()) or "`livefusion identity list` shows what there is"
         raise IdentityError(f"there is no identity or photo {source}", hint)
 
@@ -206,12 +207,13 @@ def _require_one_person(photos: Sequence[Path], embeddings: Sequence[npt.NDArray
         )
 
 
-def _refuse_without_consent(source: str) -> NoReturn:
+def _refuse_without_consent(source: str, photos: Sequence[Path]) -> NoReturn:
     if may_be_painted(Path(source)):
         raise IdentityError(
             f"{source} is square and partly transparent, like a painted face that lost its mark",
             "add --painted if it is one; if it is a photo, --consent WHO",
         )
+    check_source_files(photos)  # what is no photo has no face in it
     raise IdentityError(
         f"the face in {source} is put on only with the consent of its owner",
         'add --consent myself, or --consent "NAME, for PURPOSE"',

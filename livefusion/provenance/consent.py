@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from livefusion.core.errors import IdentityError
-from livefusion.provenance.private_files import read_private, write_private
+from livefusion.provenance.private_files import read_private, require_regular, write_private
 
 if TYPE_CHECKING:  # cryptography takes 40 ms to load, and a persona needs no signature
     from livefusion.provenance.keys import OperatorKey, PublicKey
@@ -194,7 +195,9 @@ def _canonical(values: dict[str, Any]) -> bytes:
 
 def _sha256(photo: Path) -> str:
     try:
-        with photo.open("rb") as file:
+        handle = os.open(photo, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            require_regular(handle)  # a pipe would be waited for, and a device has no end
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise IdentityError(f"cannot read {photo} ({error.strerror})", "check the name") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from livefusion.cli import execute as execute_module
 from livefusion.cli.console import Console
@@ -248,7 +249,10 @@ def test_a_folder_that_is_not_there_is_found_out_before_the_run(
 ) -> None:
     assert main([*RUN, flag, "none/file.json"]) == 2
     assert pipeline.made == []
-    assert f"{flag} none/file.json cannot be written: there is no folder none" in capsys.readouterr().err
+    assert (
+        f"{flag} none/file.json cannot be written (there is no folder none): make it"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(("cameras", "input_"), [(["/dev/video0"], "camera:/dev/video0"), ([], "performer:")])
@@ -285,7 +289,17 @@ def test_demo_with_an_input_of_the_user_does_not_replace_it(pipeline: type[FakeP
     assert pipeline.made[0].settings.duration == 2
 
 
-@pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"photo"), lambda path: path.mkdir()])
+def _photo(path: Path) -> Path:
+    Image.new("RGB", (8, 8)).save(path)
+    return path
+
+
+def _folder_of_photos(path: Path) -> None:
+    path.mkdir()
+    _photo(path / "a.png")
+
+
+@pytest.mark.parametrize("make", [_photo, _folder_of_photos])
 def test_a_photo_needs_a_consent(
     make: Callable[[Path], Any], pipeline: type[FakePipeline], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -311,14 +325,42 @@ def test_at_a_terminal_consent_is_asked(answer: str, tmp_path: Path) -> None:
         def ask(self, question: str) -> str:
             return answer
 
-    photo = tmp_path / "me.jpg"
-    photo.write_bytes(b"photo")
+    photo = _photo(tmp_path / "me.jpg")
     console = Person(io.StringIO(), io.StringIO())
     if answer:
         assert with_consent(Settings(source=str(photo)), (), console).consent == "myself"
     else:
         with pytest.raises(SettingsError, match="consent of its owner"):
             with_consent(Settings(source=str(photo)), (), console)
+
+
+UNREADABLE = [
+    ("notes.txt", b"hello", "notes.txt is not an image"),
+    ("empty.png", b"", "empty.png is not an image"),
+    ("cut.png", 45, "cut.png is damaged"),
+    ("clip.mp4", b"hello" * 500, "clip.mp4 cannot be read as a video"),
+    ("folder", None, "there is no photo in folder"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "says"), UNREADABLE)
+def test_nobody_is_asked_about_a_file_that_has_no_face_in_it(
+    name: str, content: bytes | int | None, says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Person(Console):
+        interactive = True  # type: ignore[assignment]
+
+        def ask(self, question: str) -> str:
+            raise AssertionError(question)
+
+    monkeypatch.chdir(tmp_path)
+    if content is None:
+        Path(name).mkdir()
+    else:
+        whole = _photo(Path("whole.png")).read_bytes()
+        Path(name).write_bytes(whole[:content] if isinstance(content, int) else content)
+    with pytest.raises(InputError, match=says):
+        with_consent(Settings(source=name), (), Person(io.StringIO(), io.StringIO()))
 
 
 def test_a_report_that_cannot_be_written_does_not_hide_what_ended_the_run(

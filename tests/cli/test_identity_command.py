@@ -8,12 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import livefusion.pipeline.identities as identities_module
 from livefusion.cli.console import Console
 from livefusion.cli.identity import parser, run
 from livefusion.cli.main import main
-from livefusion.core.errors import IdentityError, SettingsError
+from livefusion.core.errors import IdentityError, InputError, SettingsError
 from livefusion.core.face import Expression, Identity
 from livefusion.media.paint import is_marked
 from livefusion.media.photo import load_rgba
@@ -65,7 +66,7 @@ def library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def photo(tmp_path: Path) -> str:
     path = tmp_path / "ana.jpg"
-    path.write_bytes(b"pixels")
+    Image.new("RGB", (8, 8)).save(path)
     return str(path)
 
 
@@ -140,7 +141,7 @@ def test_without_a_terminal_both_flags_are_needed(
         ),
         (
             ["add", "ana", "{photo}", "--by", "A", "--consent", "t", "--until", "2020-01-01"],
-            "ran out on 2020-01-01",
+            "--until 2020-01-01 is past",
         ),
         (["add", "ana", "{photo}.none", "--by", "A", "--consent", "t"], "cannot read"),
         (["add", "../ana", "{photo}", "--by", "A", "--consent", "t"], "cannot be the name"),
@@ -256,6 +257,23 @@ def test_who_does_not_answer_keeps_no_face(photo: str) -> None:
     with pytest.raises(SettingsError, match="without consent"):
         run(parser().parse(["add", "me", photo]), Person("", ""))
     assert IdentityStore().names() == ()
+
+
+def test_nobody_is_asked_about_a_file_that_has_no_face_in_it(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("hello")
+    person = Person("nobody", "nothing")
+    with pytest.raises(InputError, match="is not an image"):
+        run(parser().parse(["add", "me", str(notes)]), person)
+    assert person.questions == []
+
+
+def test_what_is_wrong_with_a_flag_is_said_before_anybody_is_asked(photo: str) -> None:
+    person = Person("nobody", "nothing")
+    for wrong in (["--until", "2020-01-01"], ["--gate-threshold", "much"], ["--config", "none.toml"]):
+        with pytest.raises(SettingsError):
+            run(parser().parse(["add", "me", photo, *wrong]), person)
+    assert person.questions == []
 
 
 def test_a_template_is_written_and_known_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 import heapq
 import logging
 import os
-import stat
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,6 +20,7 @@ from livefusion.devices.device import Device
 from livefusion.devices.select import Fallback
 from livefusion.media.decode.layout import DevicePicture
 from livefusion.media.decode.packets import PacketDecoder, SoftwareDecoder
+from livefusion.media.paths import require_file
 
 _log = logging.getLogger(__name__)
 
@@ -253,9 +253,15 @@ def open_container(path: Path) -> Any:
     return av.open(f"file:{path}", metadata_errors="replace", options=options)
 
 
+def check_video(path: Path) -> None:
+    """``InputError`` unless a file begins like a video and has pictures in it."""
+    with _open(path) as container:
+        _video_stream(container, path)
+
+
 def _open(path: Path) -> Any:
+    require_file(path, "video file")
     try:
-        _require_file(path)
         return open_container(path)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist", "check the path") from error
@@ -265,15 +271,6 @@ def _open(path: Path) -> Any:
         raise InputError(
             f"{path} cannot be read as a video ({_reason(error)})", "check that it is complete and plays"
         ) from error
-
-
-def _require_file(path: Path) -> None:
-    """``InputError`` for what is no file: opening a pipe would wait for its writer."""
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise InputError(f"{path} is a folder", "name a video file in it")
-    if not (stat.S_ISREG(mode) or stat.S_ISBLK(mode)):
-        raise InputError(f"{path} is a pipe or a device, not a file", "save it as a file and name that")
 
 
 def _reason(error: Exception) -> str:
