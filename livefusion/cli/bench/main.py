@@ -45,6 +45,7 @@ WORDS = {
     "with encoding": "the same until the output has written it",
     "p50, p95, p99": "half, 95 and 99 of 100 frames took no longer",
     "round trip": "from the browser's camera to its screen, by a number in the picture; neither is in it",
+    "cores busy": "how many each kept busy; where others kept some, delays are theirs as well",
     "null stages": "stages that do nothing: what is left is the cost of threads and hand-overs",
     "slope": "how much the delay grows in a minute; of runs under 30 s it is not judged",
     "covered, raw": "frames with a blurred face, and frames that show the real one",
