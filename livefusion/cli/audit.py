@@ -10,7 +10,7 @@ from livefusion.cli.console import Console
 from livefusion.cli.json_output import json_target, write_json
 from livefusion.cli.parser import CommandParser
 from livefusion.cli.table import table
-from livefusion.core.errors import ProvenanceError
+from livefusion.core.errors import ProvenanceError, SettingsError
 
 if TYPE_CHECKING:
     from livefusion.provenance.audit_verify import AuditVerdict
@@ -80,17 +80,22 @@ def _own_log() -> Path:
 
 
 def _show(path: Path, last: int, console: Console) -> int:
+    if last < 1:
+        raise SettingsError(f"--last {last} is not valid", "it is a number of lines, above 0")
+    from livefusion.provenance.audit import LOG_FILE
     from livefusion.provenance.audit_record import AuditRecord
     from livefusion.provenance.private_files import read_private
 
     try:
         lines = read_private(path, _MOST_BYTES).splitlines()
+    except FileNotFoundError as error:
+        raise ProvenanceError(f"there is no audit log at {path}", "it begins with the first run") from error
     except OSError as error:
         raise ProvenanceError(
-            f"no audit log can be read at {path} ({error.strerror})", "it begins with the first run"
+            f"no audit log can be read at {path} ({error.strerror})", f"name a file such as {LOG_FILE}"
         ) from error
     rows = []
-    for line in lines[-max(1, last) :]:
+    for line in lines[-last:]:
         try:
             record = AuditRecord.parse(line)
         except ProvenanceError:

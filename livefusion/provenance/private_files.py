@@ -105,7 +105,9 @@ def windows_command(folder: Path, user: str) -> Sequence[str]:
 
 def unwritable(path: Path, error: OSError) -> IdentityError:
     """The error for what cannot be written."""
-    return IdentityError(f"cannot write {path} ({error.strerror})", "free the disk or set LIVEFUSION_HOME")
+    full = error.errno == errno.ENOSPC
+    remedy = "free the disk or set LIVEFUSION_HOME" if full else "set LIVEFUSION_HOME to a folder of yours"
+    return IdentityError(f"cannot write {path} ({error.strerror})", remedy)
 
 
 def _written_beside(path: Path, content: bytes) -> Path:

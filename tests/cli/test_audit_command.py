@@ -70,3 +70,15 @@ def test_without_a_log_it_is_said_when_it_begins(
     monkeypatch.setenv("LIVEFUSION_HOME", str(tmp_path))
     assert main(["audit", action]) == 2
     assert "it begins with the first run" in capsys.readouterr().err
+
+
+def test_what_cannot_be_shown_is_said(
+    log: AuditLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, says in (
+        ([str(tmp_path / "none")], "there is no audit log at"),
+        ([str(tmp_path)], "name a file such as audit.jsonl"),
+        (["--last", "0"], "--last 0 is not valid"),
+    ):
+        assert main(["audit", "show", *words]) == 2
+        assert says in capsys.readouterr().err

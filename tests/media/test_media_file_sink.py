@@ -1,3 +1,4 @@
+import errno
 import os
 import random
 import signal
@@ -24,8 +25,9 @@ from livefusion.core.timing import SystemClock, Timestamp
 from livefusion.devices.cpu import CpuDevice
 from livefusion.media.encode.x264 import X264Encoder
 from livefusion.media.file_claim import FileClaim
-from livefusion.media.formats import OutputFormat
+from livefusion.media.formats import OutputFormat, OutputLabel
 from livefusion.media.sinks.file import FileSink
+from livefusion.media.sinks.recording import Recording
 from livefusion.media.sinks.split import Split
 from livefusion.media.sources.camera import CLOCK_RATE, TIME_BASE
 from livefusion.media.sources.file import FileSource
@@ -187,8 +189,9 @@ import os, signal
 from pathlib import Path
 from livefusion.core.frame import Outcome, RenderedFrame
 from livefusion.devices.cpu import CpuDevice
-from livefusion.media.formats import OutputFormat
+from livefusion.media.formats import OutputFormat, OutputLabel
 from livefusion.media.sinks.file import FileSink
+from livefusion.media.sinks.recording import Recording
 from livefusion.media.sources.file import FileSource
 from livefusion.core.settings import RecordingSettings
 from livefusion.core.timing import SystemClock, Timestamp
@@ -338,6 +341,30 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No space left"):
         write_all(sink, source)
     assert sink.stats.errors
+
+
+def test_a_file_that_nothing_got_into_is_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk was full from the beginning: there is nothing to sign, either."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    finished: list[Path] = []
+    source = FileSource(write(tmp_path / "in.mp4"), CpuDevice())
+    source.open(CONTEXT)
+    output = replace(OutputFormat.of(source.format), label=OutputLabel(b"", (), finished.append))
+    sink = FileSink(tmp_path / "out.mp4", CpuDevice(), output)
+    monkeypatch.setattr(Recording, "finish", refuse)
+    sink.open(CONTEXT)
+    for frame in frames_of(source):
+        sink.write(RenderedFrame(frame, Outcome.CLEAR))
+    os.truncate(sink.path, 0)
+    with pytest.raises(OutputError, match="No space left"):
+        sink.close()
+    assert not sink.path.exists()
+    assert finished == []
 
 
 def write_all(sink: FileSink, source: FileSource) -> None:

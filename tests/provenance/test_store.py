@@ -125,7 +125,7 @@ def test_the_folder_is_closed_to_others(store: IdentityStore) -> None:
 
 def test_a_home_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(IdentityError, match=r"cannot write .*: free the disk or set LIVEFUSION_HOME"):
+    with pytest.raises(IdentityError, match=r"cannot write .*: set LIVEFUSION_HOME to a folder of yours"):
         keep(IdentityStore(tmp_path / "file" / "identities"), "ana")
 
 

@@ -149,11 +149,15 @@ class FileSink:
         finally:
             self._encoder.close()
             recording.release()
-            self._part_is_kept = not recording.empty
-            if recording.empty:
+            self._part_is_kept = not recording.empty and not self._is_bare()
+            if not self._part_is_kept:
                 self.path.unlink(missing_ok=True)
         if self._part_is_kept and self._output.label is not None:
             self._output.label.finished(self.path)
+
+    def _is_bare(self) -> bool:
+        """Whether nothing of the pictures got into the file: its disk was full from the beginning."""
+        return self.path.is_file() and self.path.stat().st_size == 0
 
     def _refuse_inputs(self) -> None:
         for path in self._inputs:
