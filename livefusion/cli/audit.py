@@ -110,7 +110,9 @@ def _verify(path: Path, arguments: argparse.Namespace, console: Console) -> int:
     from livefusion.provenance.audit_verify import verify_audit
     from livefusion.provenance.keys import OperatorKey, PublicKey
 
-    keys = [PublicKey.from_hex(text) for text in arguments.key] or [OperatorKey.load().public]
+    keys = [PublicKey.from_hex(text) for text in arguments.key]
+    if not keys and (operator := OperatorKey.find()) is not None:
+        keys = [operator.public]
     verdict = verify_audit(path, keys, arguments.head)
     if str(arguments.json) != "-":
         console.result(_report(path, verdict))

@@ -167,6 +167,7 @@ def _find(
 def operator_keys() -> tuple[WatermarkKey, ...]:
     """The operator's watermark key; none where the operator has no key that can be read."""
     try:
-        return (operator_mark_key(OperatorKey.load()),)
+        operator = OperatorKey.find()
     except (IdentityError, ProvenanceError):
         return ()
+    return () if operator is None else (operator_mark_key(operator),)

@@ -99,6 +99,11 @@ class OperatorKey:
             write_private_once(path, _pem(Ed25519PrivateKey.generate()))
         return cls(_read(path))
 
+    @classmethod
+    def find(cls, folder: Path | None = None) -> Self | None:
+        """As ``load``, for who only reads: None where no key has been made yet."""
+        return None if _is_missing((folder or key_folder()) / KEY_FILE) else cls.load(folder)
+
     @property
     def id(self) -> str:
         """The short name of the key, which is in every record that it signs."""

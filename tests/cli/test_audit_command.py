@@ -50,6 +50,7 @@ def test_somebody_elses_log_is_verified_with_their_key(
     monkeypatch.setenv("LIVEFUSION_HOME", str(tmp_path / "mine"))
     assert main(["audit", "verify", str(log.path)]) == 1
     assert "which is not yours" in capsys.readouterr().out
+    assert not (tmp_path / "mine").exists()
     assert main(["audit", "verify", str(log.path), "--key", theirs]) == 0
 
 

@@ -75,6 +75,15 @@ def test_a_signature_holds_for_its_message_and_key_alone(tmp_path: Path) -> None
     assert not key.public.signed(b"short", b"message")
 
 
+def test_who_only_reads_makes_no_key(tmp_path: Path) -> None:
+    assert OperatorKey.find(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    made = OperatorKey.load(tmp_path)
+    found = OperatorKey.find(tmp_path)
+    assert found is not None
+    assert found.id == made.id
+
+
 def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
     key = OperatorKey.load(tmp_path)
     assert repr(key) == f"OperatorKey({key.id})"
