@@ -65,6 +65,16 @@ def test_what_is_far_off_its_time_moves_the_start(delay_ns: int, media_ns: int, 
     assert not clock.waits
 
 
+def test_a_machine_that_is_always_late_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    clock = JumpingClock()
+    release = ReleaseClock(clock, Pace.REALTIME)
+    for second in range(100):
+        release.wait_until(0)
+        clock.time_ns += NANOSECONDS
+        assert len(caplog.records) == (second > 0) + (second > 60)
+    assert caplog.records[0].getMessage() == "input is 1.0 s off its time; going on from here"
+
+
 def test_an_interrupt_ends_every_wait() -> None:
     release = ReleaseClock(JumpingClock(), Pace.REALTIME)
     release.interrupt()

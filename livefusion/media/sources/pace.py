@@ -10,6 +10,7 @@ _log = logging.getLogger(__name__)
 
 MAX_LATENESS_NS = NANOSECONDS // 2
 MAX_GAP_NS = 10 * NANOSECONDS
+_QUIET_NS = 60 * NANOSECONDS
 
 
 class ReleaseClock:
@@ -26,6 +27,7 @@ class ReleaseClock:
         self._condition = threading.Condition()
         self._interrupted = False
         self._start_ns: int | None = None
+        self._warned_ns: int | None = None
 
     def due_ns(self, media_ns: int) -> int:
         """Monotonic time at which a picture of that media time is due, after ``wait_until`` it."""
@@ -54,5 +56,13 @@ class ReleaseClock:
             self._start_ns = now - media_ns
         late = now - (self._start_ns + media_ns)
         if late > MAX_LATENESS_NS or late < -MAX_GAP_NS:
-            _log.warning("input is %.1f s off its time; going on from here", late / NANOSECONDS)
             self._start_ns = now - media_ns
+            self._tell(now, late)
+
+    def _tell(self, now: int, late: int) -> None:
+        """Warn at most once a minute: a machine that is too slow for an input is so all the time."""
+        often = self._warned_ns is not None and now - self._warned_ns < _QUIET_NS
+        level = logging.DEBUG if often else logging.WARNING
+        _log.log(level, "input is %.1f s off its time; going on from here", late / NANOSECONDS)
+        if not often:
+            self._warned_ns = now
