@@ -39,6 +39,12 @@ def test_what_stopped_together_with_the_one_that_hung_is_told() -> None:
     assert not any("RTMP hangs: RTMP" in name for name in rows)
 
 
+def test_pictures_that_are_equal_to_the_byte_tell_no_time() -> None:
+    watched = Watched()
+    watched.pictures = [(1, b"first"), (2, b"repeat"), (3, b"second"), (20, b"repeat")]
+    assert watched.times_ns == {b"first": 1, b"second": 3}
+
+
 def test_its_own_hang_is_no_loss_of_an_output() -> None:
     told = {
         "latency_ms": {"residence": {"p95": 9.0}, "written": {"p95": 12.0}},

@@ -7,6 +7,7 @@ go on meanwhile as before, every picture is to be encoded once, and memory is to
 import secrets
 import socket
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -128,6 +129,15 @@ class Watched:
             except OSError:  # the server is not there yet
                 time.sleep(0.1)
 
+    @property
+    def times_ns(self) -> dict[bytes, int]:
+        """When each picture came, by its last bytes.
+
+        Repeats of a picture may be equal to the byte, minutes apart: what came twice is left out.
+        """
+        often = Counter(tail for _, tail in self.pictures)
+        return {tail: at for at, tail in self.pictures if often[tail] == 1}
+
     def end(self) -> None:
         """Watch no more."""
         self._ended = True
@@ -166,8 +176,8 @@ def _arrivals(
     rtmp = [at / 1e9 for at, _ in visits.arrivals]
     webrtc = [at / 1e9 for at, _ in watched.pictures]
     vcam = sorted(one.at_ns / 1e9 for one in camera if one.taken > 0)
-    seen = {tail: at / 1e9 for at, tail in watched.pictures}
-    file = [seen[tail] for tail in tails_in(recording) if tail in seen]
+    seen = watched.times_ns
+    file = [seen[tail] / 1e9 for tail in tails_in(recording) if tail in seen]
     if not (rtmp and webrtc and vcam and file):
         raise MachineError("an output got no picture", "close other programs and measure again")
     named = {"file": file, "WebRTC": webrtc, "RTMP": rtmp, "virtual camera": vcam}
@@ -237,7 +247,7 @@ def _behind(watched: Watched, visits: Visits) -> list[tuple[str, float, str, str
     """How much later RTMP's server gets the same picture than the viewer of WebRTC: known by its bytes."""
     if visits.hung_ns is None:
         return []
-    seen = {tail: at for at, tail in watched.pictures}
+    seen = watched.times_ns
     began, ended = visits.hung_ns
     pairs = [(at, (at - seen[tail]) / 1e6) for at, tail in visits.arrivals if tail in seen]
     before = [late for at, late in pairs if at < began]
