@@ -36,8 +36,8 @@ pytestmark = [
 FRAMES = 5
 TWO = "performer:?size=480x320&fps=30&face=110&faces=2&seed=5"
 ONE = "performer:?size=320x240&fps=30&face=150&seed=5"
-# Where the mesh has them in the second performer, and a little to the right and down.
-FIVE = np.array([[0.45, 0.36], [0.73, 0.39], [0.62, 0.53], [0.42, 0.63], [0.70, 0.64]])
+# Where the mesh has them in the second performer, and to the right and down: 2 % of the pixels move by > 3.
+FIVE = np.array([[0.45, 0.36], [0.73, 0.39], [0.62, 0.53], [0.42, 0.63], [0.70, 0.64]]) + 0.03
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_upscaler_and_landmarks_of_the_user_are_at_work(folder: StandinFolder, t
         assert "points" in {one["name"] for one in aligned.report["engine"]["models"]}
         for other in (finer, aligned):
             moved = np.abs(plain.pictures[2].luma.astype(int) - other.pictures[2].luma)
-            assert 0.01 < (moved > 1).mean() < 0.6
+            assert 0.005 < (moved > 3).mean() < 0.6
         if wanted:
             same(wanted[0], finer, 0.2)  # steep waves: what is rounded moves more levels
             same(wanted[1], aligned)
